@@ -1,0 +1,89 @@
+"""One cell of a grid: everything that decides its outcome, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from novelapi.records.base import Record
+
+Condition = Literal[
+    "baseline",
+    "s_name",
+    "e",
+    "m_prose",
+    "m_code",
+    "s",
+    "s_m_prose",
+    "s_m_code",
+    "s_m_prose_m_code",
+    "s_e",
+    "s_e_m_code",
+    "full",
+]
+Delivery = Literal["oracle", "rag", "sft", "rag_sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora"]
+
+
+class Sampling(Record):
+    """How texts are drawn from a model."""
+
+    n: int = Field(default=1, ge=1)
+    """Number of samples; the first is greedy, the others are drawn at `temperature`."""
+
+    temperature: float = Field(default=0.8, ge=0)
+    """Temperature of samples 1 and up."""
+
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    """Nucleus of samples 1 and up."""
+
+    max_tokens: int = Field(default=2048, ge=1)
+    """Longest answer in tokens."""
+
+    seed: int = 0
+    """Sampling seed."""
+
+
+class Cell(Record):
+    """The specification of one cell; its fingerprint is cache key, folder name and row id."""
+
+    experiment: str
+    """Name of the experiment, `{group}-{model}`."""
+
+    model: str
+    """Model as the user named it."""
+
+    model_revision: str
+    """What pins the model's outputs: commit, file hash, or version of the embedded baseline."""
+
+    condition: Condition
+    """Knowledge components that are given."""
+
+    delivery: Delivery
+    """How they are given."""
+
+    instance_sha: str
+    """Digest of the instance (the tasks that are asked)."""
+
+    bundles_sha: str
+    """Digest of the knowledge that is given."""
+
+    sampling: Sampling = Sampling()
+    """How texts are drawn."""
+
+    adapter_sha: str | None = None
+    """Digest of trained or edited weights, where the delivery has any."""
+
+    prompt_version: int = 1
+    """Version of the prompt templates."""
+
+    evaluator_version: int = 1
+    """Version of extraction, execution and labels."""
+
+    limit: int | None = None
+    """Number of tasks that the cell was limited to (by hash of id), or null."""
+
+    @property
+    def name(self) -> str:
+        """Folder name: delivery and condition."""
+        return f"{self.delivery}-{self.condition}"
