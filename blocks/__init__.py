@@ -1,0 +1,1 @@
+"""Prefect blocks: configured outside things."""

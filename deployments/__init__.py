@@ -1,0 +1,1 @@
+"""Pools, limits, templates and checks of the deployments."""

@@ -1,0 +1,1 @@
+"""Prefect flows: the one composition of stages."""

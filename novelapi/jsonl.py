@@ -72,7 +72,9 @@ class Appender:
 
 
 def _unwritable(path: Path, error: OSError) -> NovelApiError:
-    return NovelApiError(f"cannot write {path}: {error.strerror}; free space or choose another folder with NOVELAPI_HOME")
+    return NovelApiError(
+        f"cannot write {path}: {error.strerror}; free space or choose another folder with NOVELAPI_HOME"
+    )
 
 
 def _repair(path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Prefect tasks: thin wrappers around the core, with the same stems."""

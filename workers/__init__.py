@@ -1,0 +1,1 @@
+"""Prefect workers and the life of a vLLM server."""

@@ -1,0 +1,1 @@
+"""What can be benchmarked: libraries, models, groups, conditions."""

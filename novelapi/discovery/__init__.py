@@ -1,0 +1,1 @@
+"""Stage 1: which APIs are new between two releases."""

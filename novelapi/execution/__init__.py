@@ -1,0 +1,1 @@
+"""Environments, sandbox, warm processes, and the judge outside."""

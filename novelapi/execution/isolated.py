@@ -82,7 +82,9 @@ def run_isolated(env: Environment, script: str, request: Any, limits: Limits = L
     )
     os.close(answer_write)
     try:
-        answer, output, timed_out = _exchange(process, answer_read, json.dumps(request).encode(), started + limits.wall_s)
+        answer, output, timed_out = _exchange(
+            process, answer_read, json.dumps(request).encode(), started + limits.wall_s
+        )
     finally:
         os.close(answer_read)
         with contextlib.suppress(ProcessLookupError):

@@ -1,8 +1,8 @@
 """Started as root in front of bubblewrap: makes the mounts readable for an unprivileged user, then becomes that user.
 
 bubblewrap started by root maps its inner user to the host's root. So we give root up first. Folders that only root can
-reach (an interpreter below /root, say) are bound into a private staging folder before that. Run as
-`python -I launch.py REQUEST`, REQUEST being JSON: {"uid", "staging", "binds": [[source, place], ...], "command": [...]}.
+reach (an interpreter below /root, say) are bound into a private staging folder before that. Run as `python -I launch.py
+REQUEST`, where REQUEST is JSON: {"uid", "staging", "binds": [[source, place], ...], "command": [...]}.
 Everything happens in a mount namespace of this process alone. Standard library only.
 """
 

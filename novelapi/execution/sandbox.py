@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from novelapi.errors import PrerequisiteError
 from novelapi.records.environment import Environment
@@ -28,9 +28,8 @@ GUEST = Path(__file__).parent / "guest"
 SCRATCH = "/scratch"
 """The only writable folder inside; /tmp leads to it. Not /tmp itself, since an environment may lie below that."""
 
-THREADS = {
-    name: "1"
-    for name in (
+THREADS = dict.fromkeys(
+    (
         "OPENBLAS_NUM_THREADS",
         "OMP_NUM_THREADS",
         "MKL_NUM_THREADS",
@@ -38,8 +37,9 @@ THREADS = {
         "POLARS_MAX_THREADS",
         "RAYON_NUM_THREADS",
         "ARROW_NUM_THREADS",
-    )
-}
+    ),
+    "1",
+)
 """One thread per library: steadier times, and forks are safe (facts on executors, 2026)."""
 
 BASE_ENVIRONMENT = {
@@ -100,17 +100,7 @@ def command(box: Box, arguments: Sequence[str]) -> list[str]:
             seen.add(source)
             binds.append((os.path.realpath(source), source))
     staging = _staging([source for source, _ in binds]) if os.geteuid() == 0 else None
-    line = [find_bwrap(), "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
-    line += ["--ro-bind", "/usr", "/usr"]
-    for name in ("lib", "lib64", "lib32", "bin", "sbin"):
-        path = Path("/", name)
-        if path.is_symlink():
-            line += ["--symlink", os.readlink(path), str(path)]
-        elif path.is_dir():
-            line += ["--ro-bind", str(path), str(path)]
-    for name in ("ld.so.cache", "localtime", "alternatives"):
-        if Path("/etc", name).exists():
-            line += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+    line = [find_bwrap(), "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", *_system_mounts()]
     for number, (source, place) in enumerate(binds):
         line += ["--ro-bind", f"{staging}/{number}" if staging else source, place]
     if not any(place.startswith("/tmp/") for _, place in binds):
@@ -134,6 +124,21 @@ def command(box: Box, arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", str(Path(__file__).with_name("launch.py")), json.dumps(request)]
 
 
+def _system_mounts() -> list[str]:
+    """Return the options that show the system's libraries, read-only."""
+    line = ["--ro-bind", "/usr", "/usr"]
+    for name in ("lib", "lib64", "lib32", "bin", "sbin"):
+        path = Path("/", name)
+        if path.is_symlink():
+            line += ["--symlink", os.readlink(path), str(path)]
+        elif path.is_dir():
+            line += ["--ro-bind", str(path), str(path)]
+    for name in ("ld.so.cache", "localtime", "alternatives"):
+        if Path("/etc", name).exists():
+            line += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+    return line
+
+
 def _staging(sources: Sequence[str]) -> str:
     """Return a folder that the launcher may cover in its own mount namespace: one that holds none of the sources."""
     for name in ("/mnt", "/media", "/srv", "/opt", "/tmp"):
@@ -148,4 +153,4 @@ def start(box: Box, arguments: Sequence[str], **popen: Any) -> subprocess.Popen[
     Raises:
         PrerequisiteError: bubblewrap is missing.
     """
-    return subprocess.Popen(command(box, arguments), **popen)
+    return cast("subprocess.Popen[bytes]", subprocess.Popen(command(box, arguments), **popen))

@@ -1,0 +1,1 @@
+"""Stage 4: the gates C0 to C3, and the instance of a model."""

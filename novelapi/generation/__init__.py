@@ -1,0 +1,1 @@
+"""Stage 3: tasks and their harness."""

@@ -1,0 +1,1 @@
+"""The parameter-level API graph."""

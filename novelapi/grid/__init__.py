@@ -1,0 +1,1 @@
+"""The cells of an experiment and their state."""

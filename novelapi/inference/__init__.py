@@ -1,0 +1,1 @@
+"""Prompts, sampling and the completion cache."""

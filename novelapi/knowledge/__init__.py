@@ -1,0 +1,1 @@
+"""Stage 2: what there is to know about an API, in separable components."""

@@ -1,0 +1,1 @@
+"""Frozen records: the rows of every file the project reads or writes."""

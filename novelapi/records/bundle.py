@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
+from pydantic import Field
+
 from novelapi.records.base import Record
 
 
@@ -115,7 +117,7 @@ class KnowledgeBundle(Record):
     changelog: tuple[str, ...] = ()
     """The changelog entries that M_prose uses, each with its version."""
 
-    provenance: dict[str, Any] = {}
+    provenance: dict[str, Any] = Field(default_factory=dict)
     """How each component was obtained, and why a missing one is missing."""
 
     def to_paper_dict(self) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from novelapi.records.base import Record
 
 
@@ -29,7 +31,7 @@ class Environment(Record):
     python_version: str
     """Version of the interpreter."""
 
-    distributions: dict[str, str] = {}
+    distributions: dict[str, str] = Field(default_factory=dict)
     """Installed distributions and their versions."""
 
     lock_sha: str = ""

@@ -1,0 +1,1 @@
+"""Chunks, index and queries of the retrieval arm."""
