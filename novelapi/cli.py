@@ -17,10 +17,22 @@ def root() -> None:
     """Which APIs are new to a model, what it is missing, and which knowledge closes which failure."""
 
 
+def _register_core() -> None:
+    from novelapi.commands import evaluate
+
+    for family in (evaluate,):
+        family.register(app)
+
+
 def main() -> None:
     """Run the command line; the only place where an error becomes an exit code."""
+    _register_core()
     for entry in entry_points(group="novelapi.commands"):
-        entry.load()(app)
+        try:
+            register = entry.load()
+        except ModuleNotFoundError:
+            continue  # the extra that a family needs is not installed; its verbs say so when they are called
+        register(app)
     try:
         app()
     except NovelApiError as error:

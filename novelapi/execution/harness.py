@@ -206,6 +206,8 @@ def changed(run: Run, stubbed: Run, comparison: values.Comparison) -> bool:
     """Whether the answers differ when the target's result is replaced."""
     if stubbed.ended is not None or stubbed.stage != "done":
         return True
+    if len(stubbed.answers) != len(run.answers):
+        return True
     return any(
         not answer.same_as(other, comparison) for answer, other in zip(run.answers, stubbed.answers, strict=False)
     )
@@ -220,12 +222,16 @@ def observe(zygote: Zygote, task: Task, harness: Harness, code: str, executor: s
     cpu_ms, wall_ms, peak_kb = run.cpu_ms, run.wall_ms, run.peak_kb
     if harness.stub is not None and answers_right(run, harness, comparison) and calls_right(task, run, harness) is None:
         found: list[StubRun] = []
+        replaced = False
         for kind in _stub_order(harness):
+            if kind == "sentinel" and replaced:
+                break
             mode: Literal["remote", "sentinel"] = "sentinel" if kind == "sentinel" else "remote"
             stub = None if kind == "sentinel" else kind
             stubbed = run_code(zygote, known, code, mode=mode, limits=harness.limits, stub=stub)
             cpu_ms, wall_ms = cpu_ms + stubbed.cpu_ms, wall_ms + stubbed.wall_ms
             peak_kb = max(peak_kb, stubbed.peak_kb)
+            replaced = replaced or stubbed.stubbed
             different = changed(run, stubbed, comparison)
             found.append(StubRun(stub=kind, changed=different, answer=_first_change(run, stubbed, comparison)))
             if different:
@@ -241,7 +247,7 @@ def observe(zygote: Zygote, task: Task, harness: Harness, code: str, executor: s
         ended=run.ended,
         infra=run.infra,
         stdout=run.output,
-        integrity=_integrity(harness, run),
+        integrity=_integrity(harness, run, stubs),
         executor=executor,
         env=harness.env,
         cpu_ms=round(cpu_ms, 2),
@@ -251,17 +257,20 @@ def observe(zygote: Zygote, task: Task, harness: Harness, code: str, executor: s
 
 
 def _stub_order(harness: Harness) -> tuple[str, ...]:
-    """The kind to which the reference responds first; another program may respond to another one."""
+    """The kind to which the reference responds first; another program may respond to another one.
+
+    The sentinel comes last, for results that no plausible change can alter (an empty container that is filled later).
+    """
     if harness.stub == "sentinel":
         return ("sentinel",)
-    return (str(harness.stub), *(kind for kind in STUB_KINDS if kind != harness.stub))
+    return (str(harness.stub), *(kind for kind in STUB_KINDS if kind != harness.stub), "sentinel")
 
 
-def _integrity(harness: Harness, run: Run) -> Integrity:
-    """A run is proved only if none of its calls fell back to the candidate's own process."""
-    if harness.integrity == "strong" and all(call.where == "remote" for call in run.calls):
-        return "strong"
-    return "weak"
+def _integrity(harness: Harness, run: Run, stubs: tuple[StubRun, ...]) -> Integrity:
+    """A run is proved only if no call fell back to the candidate's own process and no weak stub decided."""
+    if harness.integrity == "weak" or any(call.where == "local" for call in run.calls):
+        return "weak"
+    return "weak" if any(stub.stub == "sentinel" for stub in stubs) else "strong"
 
 
 def answers_right(run: Run, harness: Harness, comparison: values.Comparison) -> bool:

@@ -62,6 +62,8 @@ class Run:
     ended_detail: str = ""
     infra: str | None = None
     output: str = ""
+    stubbed: bool = False
+    """Whether the result of at least one remote call was replaced."""
     cpu_ms: float = 0.0
     wall_ms: float = 0.0
     peak_kb: int = 0
@@ -239,6 +241,7 @@ class Conversation:
                 continue
             if reply["op"] != "local":
                 self._record(message, reply["record"], "remote")
+                self.run.stubbed = self.run.stubbed or bool(reply["record"].get("stubbed"))
             self.candidate.send({key: item for key, item in reply.items() if key != "record"}, self.deadline)
             return
 

@@ -3,6 +3,7 @@
 Kinds: `values` changes every number, text and flag; `shape` leaves one element out; `order` reverses sequences.
 """
 
+import collections
 import copy
 import datetime
 import decimal
@@ -39,6 +40,9 @@ def _walk(value, kind, depth):
             return True, found[0]
     if isinstance(value, (list, tuple)):
         return _sequence(value, kind, depth)
+    if isinstance(value, collections.deque):
+        changed, items = _sequence(list(value), kind, depth)
+        return changed, type(value)(items, value.maxlen)
     if isinstance(value, dict):
         return _mapping(value, kind, depth)
     if isinstance(value, (set, frozenset)):

@@ -8,6 +8,7 @@ import asyncio
 import base64
 import builtins
 import inspect
+import itertools
 import math
 import operator
 import pickle
@@ -97,18 +98,24 @@ class Server:
         for key, value in list(enumerate(args)) + list(kwargs.items()):
             if value is result and type(value) not in (int, str, bool, float, tuple, type(None)):
                 reply["same"] = key
-        try:
-            if self.stub:
-                result, reply["same"] = perturb.perturb(result, self.stub), None
-                record["stubbed"] = True
-        except perturb.Same:
-            record["stubbed"] = False
+        if self.stub:
+            try:
+                result, reply["same"], record["stubbed"] = self.perturbed(result), None, True
+            except perturb.Same:
+                pass
         if reply["same"] is None:
             try:
                 reply["value"] = encode_result(result)
             except codec.Opaque as failed:
                 return {"op": "local", "why": str(failed)}
         return reply
+
+    def perturbed(self, result):
+        """Return another result of the same structure; an iterator's items are changed."""
+        if type(result) in codec.ITERATORS or type(result).__module__ == "itertools":
+            items = list(itertools.islice(result, codec.MAX_ITERATOR))
+            return iter(perturb.perturb(items, self.stub))
+        return perturb.perturb(result, self.stub)
 
     def mutated(self, message, args, kwargs):
         """Return [key, tree] of each argument that the target changed."""
