@@ -283,6 +283,9 @@ def _refused(case: Case) -> Diagnosis | None:
         return _late_refusal(case)
     call = refused[-1]
     assert call.error is not None
+    gold = _gold_call(case, call)
+    if gold is not None and gold.error is not None and gold.input == call.input and gold.error.type == call.error.type:
+        return None  # the reference's call is refused likewise: the refusal is what the task is about
     ends_run = case.error is not None and (case.error.type, case.error.message) == (call.error.type, call.error.message)
     never_yields = not any(other.returned for other in calls if other.api == call.api)
     if not ends_run and not never_yields:
