@@ -84,7 +84,7 @@ class Conversation:
         self.limits = limits
         self.stub = stub
         self.run = Run()
-        self.apis = [call.api for call in task.calls]
+        self.apis = [call.api for call in task.calls] if mode != "plain" else []
         self.input: int | None = None
         self.server: Session | None = None
         self.server_input: int | None = None
