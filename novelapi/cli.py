@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points
 
 import typer
@@ -17,16 +18,12 @@ def root() -> None:
     """Which APIs are new to a model, what it is missing, and which knowledge closes which failure."""
 
 
-def _register_core() -> None:
-    from novelapi.commands import evaluate
-
-    for family in (evaluate,):
-        family.register(app)
+for _verb in ("listing", "versions", "discover", "env", "evaluate"):
+    import_module(f"novelapi.commands.{_verb}").register(app)
 
 
 def main() -> None:
     """Run the command line; the only place where an error becomes an exit code."""
-    _register_core()
     for entry in entry_points(group="novelapi.commands"):
         try:
             register = entry.load()
