@@ -240,8 +240,8 @@ class OpenAIModel:
             if isinstance(error, openai.NotFoundError):
                 return []
             raise EndpointError(
-                f"{self._base_url or 'the endpoint'} does not answer ({as_failure(error).detail}); check --base-url and "
-                "that the server runs"
+                f"{self._base_url or 'the endpoint'} does not answer ({as_failure(error).detail}); check --base-url "
+                "and that the server runs"
             ) from error
 
     async def _not_found(self, error: openai.NotFoundError) -> Exception:

@@ -18,7 +18,9 @@ Behaviour = Callable[[dict[str, Any], int], "Reply | str | list[str]"]
 class Reply:
     """A raw answer: status, body, headers, and what to do to the connection."""
 
-    def __init__(self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None, delay: float = 0):
+    def __init__(
+        self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None, delay: float = 0
+    ):
         self.status, self.headers, self.cut, self.delay = status, headers or {}, cut, delay
         self.data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
@@ -29,7 +31,10 @@ def error(status: int, message: str, code: str | None = None, headers: dict[str,
 
 def chat(texts: list[str], model: str = "tiny", prompt_tokens: int = 7, **message: Any) -> dict[str, Any]:
     return {
-        "id": "x", "object": "chat.completion", "created": 0, "model": model,
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
         "choices": [
             {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text, **message}}
             for i, text in enumerate(texts)
@@ -41,7 +46,10 @@ def chat(texts: list[str], model: str = "tiny", prompt_tokens: int = 7, **messag
 def echo(body: dict[str, Any], attempt: int) -> list[str]:
     """Answer with the temperature, the seed and the last line of the prompt."""
     prompt = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
-    return [f"{i}:{body.get('temperature')}:{body.get('seed')}:{prompt.strip().splitlines()[-1]}" for i in range(body.get("n", 1))]
+    return [
+        f"{i}:{body.get('temperature')}:{body.get('seed')}:{prompt.strip().splitlines()[-1]}"
+        for i in range(body.get("n", 1))
+    ]
 
 
 class FakeOpenAI:
@@ -63,7 +71,7 @@ def fake_openai(behaviour: Behaviour = echo, models: tuple[str, ...] = ("tiny",)
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *args: Any) -> None:
             pass
 
         def _send(self, reply: Reply) -> None:
@@ -104,7 +112,9 @@ def fake_openai(behaviour: Behaviour = echo, models: tuple[str, ...] = ("tiny",)
                 texts = [answer] if isinstance(answer, str) else answer
                 payload = chat(texts, body["model"])
                 if "messages" not in body:
-                    payload["choices"] = [{"index": i, "finish_reason": "stop", "text": text} for i, text in enumerate(texts)]
+                    payload["choices"] = [
+                        {"index": i, "finish_reason": "stop", "text": text} for i, text in enumerate(texts)
+                    ]
                 answer = Reply(200, payload)
             return self._send(answer)
 
