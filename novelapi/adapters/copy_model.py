@@ -1,8 +1,8 @@
 """The embedded baseline `copy`: it re-arranges its prompt and what it remembers of the old release, and no more.
 
 It is a control without a neural network. It contains no task, no API and no name of a condition, and it sees nothing
-but the text of a prompt, so what it gains from a piece of knowledge tells how much of a model's gain from the same piece
-can be mere copying.
+but the text of a prompt, so what it gains from a piece of knowledge tells how much of a model's gain from the same
+piece can be mere copying.
 """
 
 from __future__ import annotations

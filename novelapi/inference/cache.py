@@ -55,7 +55,8 @@ class CompletionCache:
     def get(self, spec: dict[str, Any]) -> Completion | None:
         """Return the recorded answer, or null."""
         found = self._db.execute("SELECT completion FROM completions WHERE key = ?", (digest(spec, 64),)).fetchone()
-        return Completion.model_validate_json(found[0]) if found else None
+        # json, not pydantic's own parser: a model may emit half of a surrogate pair.
+        return Completion.model_validate(json.loads(found[0])) if found else None
 
     def put(self, spec: dict[str, Any], completion: Completion) -> Completion:
         """Record an answer and return the one that is kept: the first wins, so that all processes agree.
