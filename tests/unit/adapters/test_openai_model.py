@@ -130,9 +130,9 @@ def test_what_concerns_every_request_ends_the_batch(fault, kind, words):
 
 
 def test_an_endpoint_that_refuses_everything_is_a_usage_error():
-    with fake_openai(lambda body, attempt: error(400, "use max_completion_tokens")) as server:
-        with pytest.raises(UsageError, match="max_completion_tokens"):
-            list(model(server, concurrency=1).stream([Request(prompt=str(i)) for i in range(50)]))
+    refusal = error(400, "use max_completion_tokens")
+    with fake_openai(lambda body, attempt: refusal) as server, pytest.raises(UsageError, match="max_completion_tokens"):
+        list(model(server, concurrency=1).stream([Request(prompt=str(i)) for i in range(50)]))
     assert len(server.requests) == 5
 
 

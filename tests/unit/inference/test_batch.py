@@ -18,6 +18,7 @@ from novelapi.records.prediction import Prediction
 from tests.fakes.tasks import Scripted, numpy_task
 
 TASKS = [numpy_task(number, description=f"Do {number}.") for number in (3, 1, 2)]
+GREEDY = Sampling()
 PROMPTS = [build_prompt(task, "docs") for task in TASKS]
 
 
@@ -27,7 +28,7 @@ def cache(tmp_path):
         yield cache
 
 
-def run(tmp_path, cache, model, prompts=PROMPTS, sampling=Sampling(), **options):
+def run(tmp_path, cache, model, prompts=PROMPTS, sampling=GREEDY, **options):
     return complete_tasks(TASKS, prompts, model, sampling, cache, tmp_path / "cell", **options)
 
 
