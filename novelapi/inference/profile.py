@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -12,7 +15,7 @@ from novelapi.records.completion import Usage
 
 
 class ModelProfile(Record):
-    """How one model is asked; the `inference` mapping of a model's catalogue file."""
+    """How one model is asked: a file of `profiles/`, or a user's own."""
 
     window: int | None = Field(default=None, ge=64)
     """Context window in tokens, prompt and answer together; null when unknown (then nothing is trimmed)."""
@@ -67,4 +70,38 @@ def parse_profile(data: dict[str, Any], origin: str) -> ModelProfile:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise DataError(f"{origin}: inference.{where}: {first['msg']}; correct the model's file") from error
+        raise DataError(f"{origin}: {where}: {first['msg']}; correct the profile") from error
+
+
+def load_profile(model: str) -> ModelProfile:
+    """Return the profile of a model by its name in the catalogue or on the hub; unknown models get the default."""
+    for data in _shipped():
+        if model in data["models"]:
+            return parse_profile({name: value for name, value in data.items() if name != "models"}, model)
+    return DEFAULT_PROFILE
+
+
+def read_profile(path: Path) -> ModelProfile:
+    """Read a user's own profile: a YAML mapping of the fields above.
+
+    Raises:
+        DataError: the file is missing, no mapping, or a field is wrong.
+    """
+    import yaml  # noqa: PLC0415  only where a file is read
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DataError(f"cannot read {path}: {' '.join(str(error).split())}; check the file") from error
+    if not isinstance(data, dict):
+        raise DataError(f"{path}: expected a mapping such as `window: 32768`; correct the file")
+    return parse_profile(data, str(path))
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[dict[str, Any], ...]:
+    import yaml  # noqa: PLC0415
+
+    folder = resources.files("novelapi.inference") / "profiles"
+    files = sorted((item for item in folder.iterdir() if item.name.endswith(".yaml")), key=lambda item: item.name)
+    return tuple(yaml.safe_load(item.read_text(encoding="utf-8")) for item in files)
