@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from novelapi.fingerprint import text_digest
+from novelapi.inference.markdown import fenced
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-
-def fenced(code: str, language: str = "python") -> str:
-    """Put code into a Markdown block whose fence is longer than any run of backticks at a line start in it."""
-    runs = [len(run) for run in re.findall(r"^\s*(`{3,})", code, flags=re.MULTILINE)]
-    fence = "`" * max(3, *(run + 1 for run in runs), 3)
-    body = code.strip("\n")
-    return f"{fence}{language}\n{body}\n{fence}"
 
 
 def render_template(name: str, **values: Any) -> str:

@@ -8,14 +8,11 @@ context, task and instruction are never touched: if they alone do not fit, the t
 
 from __future__ import annotations
 
-import re
-
+from novelapi.inference.markdown import block_ends, is_heading
 from novelapi.inference.profile import ModelProfile
 from novelapi.inference.prompts import Prompt, build_prompt
 from novelapi.inference.tokens import TokenCounter, estimate_tokens
 from novelapi.records.task import Task
-
-_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 
 
 def fit_prompt(
@@ -46,26 +43,9 @@ def fit_prompt(
     return Prompt(text=text, trimmed=len(knowledge) - len(kept), refused=refused)
 
 
-def block_ends(text: str) -> list[int]:
-    """Return the offset after each Markdown block: blocks are parted by blank lines outside fences."""
-    ends: list[int] = []
-    offset, fence, inside = 0, "", False
-    for line in text.splitlines(keepends=True):
-        blank = not line.strip()
-        if blank and inside and not fence:
-            ends.append(offset)
-            inside = False
-        mark = _FENCE.match(line)
-        if mark:
-            fence = "" if fence and line.strip() == fence else fence or mark[1]
-        inside = inside or not blank
-        offset += len(line)
-    return [*ends, offset] if inside else ends
-
-
 def _kept(text: str, ends: list[int], blocks: int) -> str:
     """Return the first blocks of a text, without a heading or rule that nothing follows any more."""
     starts = [0, *ends]
-    while blocks and re.fullmatch(r"#+ .*|---+", text[starts[blocks - 1] : ends[blocks - 1]].strip()):
+    while blocks and is_heading(text[starts[blocks - 1] : ends[blocks - 1]]):
         blocks -= 1
     return text[: starts[blocks]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from novelapi.inference.markdown import fenced
 from novelapi.inference.prompts import build_prompt
-from novelapi.inference.templates import fenced
 from novelapi.records.cell import Condition
 from tests.fakes.tasks import numpy_task
 

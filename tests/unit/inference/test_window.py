@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
+from novelapi.inference.markdown import blocks, is_heading
 from novelapi.inference.profile import ModelProfile
 from novelapi.inference.prompts import build_prompt
-from novelapi.inference.window import block_ends, fit_prompt
+from novelapi.inference.window import fit_prompt
 from tests.fakes.tasks import numpy_task
 
 KNOWLEDGE = """### Name
@@ -48,10 +47,10 @@ def fit(room: int, knowledge: str = KNOWLEDGE):
 
 
 def test_blocks_end_at_blank_lines_outside_fences():
-    starts = [0, *block_ends(KNOWLEDGE)]
-    blocks = [KNOWLEDGE[a:b] for a, b in pairwise(starts)]
-    assert "".join(blocks) == KNOWLEDGE
-    assert [block.split()[0] for block in blocks] == ["###", "`numpy.unstack`", "###", "```python", "###", "```python"]
+    found = blocks(KNOWLEDGE)
+    assert "\n\n".join(found) + "\n" == KNOWLEDGE
+    assert [block.split()[0] for block in found] == ["###", "`numpy.unstack`", "###", "```python", "###", "```python"]
+    assert [is_heading(block) for block in found] == [True, False, True, False, True, False]
 
 
 @pytest.mark.parametrize(
