@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from novelapi.retrieval.embedding import Vectors
 
 _SHA = b"novelapi.corpus_sha"
+_PATH = re.compile(r"\w+(\.\w+)*")
 _SPARE = 50
 """Further rows that are fetched, so that ties at the limit fall to the id and not to the row."""
 
@@ -90,6 +92,13 @@ class LanceIndex:
         data = self._table.to_arrow().sort_by("id")
         rows = data.select(["id", "api", "library", "text"]).to_pylist()
         return [Passage(**row) for row in rows], _matrix(data)
+
+    def find_api(self, name: str) -> list[str]:
+        """Return the ids of the passages of the API of this path, or whose path ends so."""
+        if not _PATH.fullmatch(name):
+            return []
+        where = f"api = '{name}' OR ends_with(api, '.{name}')"
+        return sorted(self._table.search().where(where).select(["id"]).to_arrow()["id"].to_pylist())
 
     def search_vector(self, vector: Vectors, limit: int) -> list[Hit]:
         """Return the nearest passages by cosine."""

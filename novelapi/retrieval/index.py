@@ -50,6 +50,10 @@ class PassageIndex(Protocol):
         """Return everything that is stored, sorted by id."""
         ...
 
+    def find_api(self, name: str) -> list[str]:
+        """Return the ids of the passages of the API of this path, or whose path ends so; sorted."""
+        ...
+
     def search_vector(self, vector: Vectors, limit: int) -> list[Hit]:
         """Return the nearest passages by an exact search; ties by id."""
         ...
@@ -88,10 +92,12 @@ def embed_unique(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 
 def search(index: PassageIndex, embedder: Embedder, query: str, mode: Mode, limit: int) -> list[Hit]:
-    """Answer one query."""
+    """Answer one query; one that is nothing but an identifier is a look-up: passages of that API stand first."""
     by_vector = index.search_vector(embedder.embed([query], "query")[0], DEPTH) if mode != "bm25" else []
     by_terms = index.search_terms(query, DEPTH) if mode != "vector" else []
-    return {"vector": by_vector, "bm25": by_terms, "hybrid": fuse([by_vector, by_terms])}[mode][:limit]
+    hits = {"vector": by_vector, "bm25": by_terms, "hybrid": fuse([by_vector, by_terms])}[mode]
+    own = set(index.find_api(query.strip()))
+    return sorted(hits, key=lambda hit: hit.passage not in own)[:limit]
 
 
 def rank_queries(
