@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novelapi.errors import PrerequisiteError
@@ -45,6 +46,11 @@ def open_model(
         from novelapi.adapters.copy_model import CopyModel  # noqa: PLC0415  opens one adapter, imports one
 
         return CopyModel()
+    if reference.kind == "transformers":
+        from novelapi.adapters.transformers_model import TransformersModel  # noqa: PLC0415
+
+        folder = Path(reference.name).expanduser()
+        return TransformersModel(folder, profile=profile or load_profile(folder.name))
     settings = load_settings()
     base_url = base_url or settings.openai_base_url
     served = (backbones.get(name) or name) if reference.kind == "catalogue" else reference.name
