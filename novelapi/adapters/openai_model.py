@@ -18,7 +18,7 @@ from novelapi.inference.requests import complete_by_stream, join_completions
 from novelapi.inference.thinking import split_thinking
 from novelapi.inference.tokens import estimate_tokens
 from novelapi.records.cell import Sampling
-from novelapi.records.completion import Completion, Request
+from novelapi.records.completion import Completion, Request, ToolCall
 
 if TYPE_CHECKING:
     import openai
@@ -200,7 +200,10 @@ class OpenAIModel:
             options["extra_body"] = self._profile.extra_body
         if self._profile.mode == "completions":
             return await client.completions.create(prompt=request.prompt, **options)
-        return await client.chat.completions.create(messages=[{"role": "user", "content": request.prompt}], **options)
+        if request.tools:
+            options["tools"] = list(request.tools)
+        messages: list[Any] = [{"role": "user", "content": request.prompt}, *request.turns]
+        return await client.chat.completions.create(messages=messages, **options)
 
     def _read(self, response: Any, request: Request, got: int) -> Completion:
         """Turn a response into an answer.
@@ -225,7 +228,8 @@ class OpenAIModel:
             texts=tuple(texts),
             thinking=tuple(thinking) if any(thinking) else (),
             finish=tuple(finish),
-            prompt_tokens=getattr(usage, "prompt_tokens", None) or estimate_tokens(request.prompt),
+            tool_calls=_tool_calls(choices[0]),
+            prompt_tokens=getattr(usage, "prompt_tokens", None) or estimate_tokens(request.prompt + str(request.turns)),
             completion_tokens=getattr(usage, "completion_tokens", None) or sum(map(estimate_tokens, texts)),
         )
 
@@ -253,6 +257,15 @@ class OpenAIModel:
             f"{self._base_url or 'the endpoint'} answered 404 ({one_line(error.message)}); check --base-url, "
             "which usually ends in /v1"
         )
+
+
+def _tool_calls(choice: Any) -> tuple[ToolCall, ...]:
+    found = getattr(getattr(choice, "message", None), "tool_calls", None) or []
+    return tuple(
+        ToolCall(id=item.id, name=item.function.name, arguments=item.function.arguments or "{}")
+        for item in found
+        if getattr(item, "function", None) is not None
+    )
 
 
 def _drive(loop: asyncio.AbstractEventLoop, job: asyncio.Task[None], done: queue.SimpleQueue[_Item]) -> None:

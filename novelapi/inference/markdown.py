@@ -39,6 +39,22 @@ def blocks(text: str) -> list[str]:
     return [text[start:end].strip("\n") for start, end in pairwise(starts)]
 
 
+def nested(text: str, level: int) -> str:
+    """Push the headings of a text down, so that its highest one has a level; code is left as it is."""
+    lines = text.split("\n")
+    fence = ""
+    headings: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark:
+            fence = "" if fence and line.strip() == fence else fence or mark[1]
+        found = None if fence else re.match(r"(#{1,6}) ", line)
+        if found:
+            headings[number] = len(found[1])
+    down = max(0, level - min(headings.values(), default=level))
+    return "\n".join("#" * down + line if number in headings else line for number, line in enumerate(lines))
+
+
 def is_heading(block: str) -> bool:
     """Say whether a block is a heading or a rule, which is nothing without what follows."""
     return re.fullmatch(r"#+ .*|---+", block.strip()) is not None

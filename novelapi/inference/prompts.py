@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from novelapi.fingerprint import text_digest
+from novelapi.inference.markdown import nested
 from novelapi.inference.templates import render_template
 from novelapi.records.base import Record
 from novelapi.records.task import Task, TaskInput
@@ -39,12 +40,12 @@ def build_prompt(task: Task, knowledge: str) -> str:
 
     Args:
         task: the task.
-        knowledge: Markdown about the API (headings of level 3 and below), or an empty string.
+        knowledge: Markdown about the API, or an empty string; its headings are pushed below those of the prompt.
     """
     visible = [_call(task.entry_point, item) for item in task.inputs if not item.hidden]
     text = render_template(
         "completion",
-        knowledge=knowledge.strip("\n"),
+        knowledge=nested(knowledge.strip("\n"), 3),
         context=task.context_code.strip("\n"),
         description=task.description.strip(),
         kind=task.kind,

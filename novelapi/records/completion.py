@@ -17,6 +17,12 @@ class Request(Record):
     prompt: str
     """The user message."""
 
+    turns: tuple[dict[str, Any], ...] = ()
+    """Messages of the conversation after the prompt, in the form of the chat protocol; empty for a single question."""
+
+    tools: tuple[dict[str, Any], ...] = ()
+    """Functions that the model may call, in the form of the chat protocol."""
+
     n: int = Field(default=1, ge=1)
     """Number of texts."""
 
@@ -66,6 +72,19 @@ class Usage(Record):
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
 
 
+class ToolCall(Record):
+    """A function that a model asks to be called."""
+
+    id: str
+    """The model's name for this call; its result is returned under it."""
+
+    name: str
+    """Name of the function."""
+
+    arguments: str
+    """JSON text of the arguments, as the model wrote it."""
+
+
 class Completion(Record):
     """The answer to one request."""
 
@@ -77,6 +96,9 @@ class Completion(Record):
 
     finish: tuple[str, ...] = ()
     """Why each text ended: `stop`, `length` ..."""
+
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Functions that the first text asks to be called."""
 
     prompt_tokens: int = 0
     """Tokens of the prompt."""

@@ -29,7 +29,7 @@ def retrieved_knowledge(
         passages: the corpus by id.
         k: number of passages.
         hidden: code of examples that must not be shown for this task (they hold its solution's call); a fenced block
-            with exactly this code is left out, everything else stays byte for byte.
+            with exactly this code is left out together with its output, everything else stays byte for byte.
     """
     shown = [_without(passages[hit.passage].text, hidden) for hit in ranking.hits[:k]]
     return f"\n\n{RULE}\n\n".join(text for text in shown if text)
@@ -37,8 +37,17 @@ def retrieved_knowledge(
 
 def _without(text: str, hidden: AbstractSet[str]) -> str:
     bare = {code.strip("\n") for code in hidden}
-    kept = [block for block in blocks(text) if _code_of(block) not in bare]
-    return text if len(kept) == len(blocks(text)) else "\n\n".join(kept)
+    found = blocks(text)
+    kept: list[str] = []
+    tail = 0  # blocks after a hidden example that show what it printed
+    for number, block in enumerate(found):
+        if _code_of(block) in bare:
+            tail = 2 if found[number + 1 : number + 2] == ["Output:"] else 0
+        elif tail:
+            tail -= 1
+        else:
+            kept.append(block)
+    return text if len(kept) == len(found) else "\n\n".join(kept)
 
 
 def _code_of(block: str) -> str | None:

@@ -100,7 +100,7 @@ def test_shape_of_the_knowledge_in_a_prompt():
 
 
 def test_an_example_with_the_solution_is_hidden_and_nothing_else_changes():
-    text = "### Examples\n\n```python\nanswer = 1\n```\n\n```python\nother = 2\n\n\nx\n```"
+    text = "### Examples\n\n```python\nanswer = 1\n```\n\nOutput:\n\n```\n1\n```\n\n```python\nother = 2\n\n\nx\n```"
     passages = {"a": Passage(id="a", api="a", library="l", text=text)}
     shown = retrieved_knowledge(ranking("a"), passages, 1, hidden={"answer = 1\n"})
     assert shown == "### Examples\n\n```python\nother = 2\n\n\nx\n```"
