@@ -21,8 +21,10 @@ from novelapi.evaluation import run as evaluation
 from novelapi.execution.environments import python_environment
 from novelapi.execution.pool import SlotOptions
 from novelapi.fingerprint import file_digest
+from novelapi.layout import Layout
 from novelapi.records.environment import Environment
 from novelapi.records.manifest import Manifest
+from novelapi.settings import load_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +90,9 @@ def environment_of(library: str, release: str) -> Environment:
     """Return the environment of a library's release; built when it is not there."""
     if library == "python":
         return python_environment()
-    from novelapi.discovery.stage import environment_for
+    from novelapi.discovery.requests import environment_for
 
-    return environment_for(library, release)
+    return environment_for(library, release, Layout(load_settings().home_dir))
 
 
 def _check_folder(request: Request, digests: dict[str, str]) -> None:

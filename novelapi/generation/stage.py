@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from novelapi import jsonl
-from novelapi.discovery.stage import release_environments
+from novelapi.discovery.requests import release_environments
 from novelapi.execution.pool import Died, Pool
 from novelapi.fingerprint import file_digest, text_digest
 from novelapi.generation import author, checks
