@@ -85,9 +85,11 @@ def collect(
     attempts = {target.api: Attempt(target, surfaces[target.api]) for target in targets}
     bench = _Bench(material, corpus, facts, attempts)
     bench.round(lambda attempt: itertools.islice(bench.mined(attempt), MINED))
+    bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.traced(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.served(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.synthesised(attempt) if attempt.lacks else ())
+    bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.extended(attempt) if attempt.lacks and attempt.ran else ())
     chosen = {api: select(attempt) for api, attempt in attempts.items()}
     outputs = bench.repeat(chosen)
@@ -121,7 +123,7 @@ class _Bench:
             Program(id=identity, code=draft.code, targets=(attempt.target.api,))
             for identity, (attempt, draft) in programs.items()
         ]
-        return run_programs(self.material.env, batch, setup=self.material.setup, roots=self.roots, hash_seed=seed)
+        return run_programs(self.material.env, batch, roots=self.roots, hash_seed=seed)
 
     def repeat(self, chosen: Mapping[str, Sequence[tuple[Draft, Trial]]]) -> dict[tuple[str, str], str | None]:
         """Run the chosen programs again with other seeds; the output of one that varies is null."""
@@ -146,6 +148,13 @@ class _Bench:
         """Yield tests that name the API without calling it by name."""
         places = self.corpus.mentions(attempt.target.api) + self.corpus.places(attempt.target.api)
         return itertools.islice(traced(attempt.target, places, self.facts), MINED)
+
+    def prepared(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield failed programs with the code that the framework needs before anything of it is used."""
+        setup = self.material.setup.strip()
+        for draft, _ in attempt.failed[: 2 * MINED] if setup else ():
+            if not draft.code.startswith(setup):
+                yield Draft(code=f"{setup}\n\n{draft.code}", source=draft.source, origin=draft.origin)
 
     def served(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield programs that failed for want of a network, with a server of their own."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from novelapi.knowledge.docstrings import ParsedDocstring
+from novelapi.knowledge.docstrings import DocumentedParameter, ParsedDocstring
 from novelapi.knowledge.snippets import parse_or_none
 from novelapi.records.api import Candidate, Parameter
 from novelapi.records.bundle import KnownParameter, Surface
@@ -16,27 +16,31 @@ _ADDRESS = re.compile(r"<([\w. ]+?)(?: object)? at 0x[0-9a-f]+>")
 
 
 def surface_of(
-    candidate: Candidate, docs: ParsedDocstring, documented: Mapping[str, str], facts: Mapping[str, Any]
+    candidate: Candidate, docs: Sequence[ParsedDocstring], documented: Mapping[str, str], facts: Mapping[str, Any]
 ) -> Surface:
     """Return S of an API.
 
     Args:
         candidate: what discovery found.
-        docs: its docstring (a class's constructor included).
+        docs: its docstring, and that of the constructor of a class.
         documented: descriptions from `Annotated[..., Doc(...)]` in the source, per parameter.
         facts: what the running library says of it; its signature stands in where discovery had none.
     """
+    described = {name: item for doc in reversed(docs) for name, item in doc.parameters.items()}
     parameters, signature = candidate.parameters, candidate.signature
     if not parameters and signature is None:
-        parameters, signature = _from_docstring(candidate, docs, facts)
-    known = tuple(_known(item, docs, documented) for item in parameters)
-    returns = _annotation_of_result(signature) or docs.returns
+        text = docs[0].text if docs else ""
+        parameters, signature = _from_docstring(candidate, text, described, facts)
+    known = tuple(_known(item, described, documented) for item in parameters)
+    returns = _annotation_of_result(signature) or next((doc.returns for doc in docs if doc.returns), None)
     return Surface(s_name=candidate.api, parameters=known, returns=returns, signature=_clean(signature))
 
 
-def _known(parameter: Parameter, docs: ParsedDocstring, documented: Mapping[str, str]) -> KnownParameter:
+def _known(
+    parameter: Parameter, documents: Mapping[str, DocumentedParameter], documented: Mapping[str, str]
+) -> KnownParameter:
     stars = {"var_positional": "*", "var_keyword": "**"}.get(parameter.kind, "")
-    described = docs.parameters.get(parameter.name)
+    described = documents.get(parameter.name)
     kind = _plain_annotation(parameter.annotation)
     if kind is None or (described is not None and described.type and len(kind) > 4 * len(described.type)):
         kind = described.type if described is not None and described.type else kind
@@ -82,20 +86,20 @@ def _annotation_of_result(signature: str | None) -> str | None:
 
 
 def _from_docstring(
-    candidate: Candidate, docs: ParsedDocstring, facts: Mapping[str, Any]
+    candidate: Candidate, text: str, described: Mapping[str, DocumentedParameter], facts: Mapping[str, Any]
 ) -> tuple[tuple[Parameter, ...], str | None]:
     """Read the signature that compiled functions print as the first line of their docstring."""
     leaf = candidate.api.rsplit(".", 1)[-1]
     texts = [facts.get("signature") or ""]
-    match = re.match(rf"\s*(?:\w+\.)*{re.escape(leaf)}(\(.*?\))\s*(?:->.*)?(?:\n\s*\n|$)", docs.text, re.DOTALL)
+    match = re.match(rf"\s*(?:\w+\.)*{re.escape(leaf)}(\(.*?\))\s*(?:->.*)?(?:\n\s*\n|$)", text, re.DOTALL)
     if match:
         texts.append(match.group(1))
-    for text in texts:
-        signature = _optional_brackets(text)
+    for item in texts:
+        signature = _optional_brackets(item)
         tree = parse_or_none(f"def f{signature}: ...") if signature else None
         if tree is not None and isinstance(tree.body[0], ast.FunctionDef):
             return _parameters(tree.body[0].args), signature
-    names = [name for name in docs.parameters if name.isidentifier()]
+    names = [name for name in described if name.isidentifier()]
     return tuple(Parameter(name=name, kind="positional_or_keyword") for name in names), None
 
 

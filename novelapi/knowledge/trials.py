@@ -10,8 +10,8 @@ from typing import Any
 from novelapi.execution.isolated import Limits, run_isolated
 from novelapi.records.environment import Environment
 
-CPU_S = 10
-"""CPU seconds of one program."""
+CPU_S = 6
+"""CPU seconds of one program; an API whose programs use them up twice is not tried any further."""
 
 WALL_S = 40
 """Elapsed seconds of one program: a backstop for one that sleeps or waits."""
@@ -76,14 +76,13 @@ class Trial:
 
 
 def run_programs(
-    env: Environment, programs: Sequence[Program], *, setup: str = "", roots: Iterable[str] = (), hash_seed: int = 0
+    env: Environment, programs: Sequence[Program], *, roots: Iterable[str] = (), hash_seed: int = 0
 ) -> dict[str, Trial]:
     """Run programs in fresh sandboxed processes of an environment; a program that kills its batch is found by halving.
 
     Args:
         env: environment of the new release.
         programs: what to run.
-        setup: code that runs once before the library is imported (settings of a framework).
         roots: top-level packages whose modules are imported before the first fork.
         hash_seed: PYTHONHASHSEED and seed of the random sources.
 
@@ -93,15 +92,14 @@ def run_programs(
     trials: dict[str, Trial] = {}
     for start in range(0, len(programs), BATCH):
         batch = list(programs[start : start + BATCH])
-        trials |= _run_batch(env, batch, setup, tuple(roots), hash_seed)
+        trials |= _run_batch(env, batch, tuple(roots), hash_seed)
     return trials
 
 
 def _run_batch(
-    env: Environment, programs: list[Program], setup: str, roots: tuple[str, ...], hash_seed: int
+    env: Environment, programs: list[Program], roots: tuple[str, ...], hash_seed: int
 ) -> dict[str, Trial]:
     request = {
-        "setup": setup,
         "preload": _imports(programs, roots),
         "targets": {api: {} for program in programs for api in program.targets},
         "limits": {"cpu_s": CPU_S, "wall_s": WALL_S, "memory_mb": MEMORY_MB, "output": OUTPUT_CAP},
@@ -116,8 +114,8 @@ def _run_batch(
         reason = {"type": "Batch", "message": f"{answer.failure}: {answer.output[-300:]}"}
         return {programs[0].id: _trial({"ok": False, "error": reason, "output": "", "calls": [], "cpu_ms": 0})}
     half = len(programs) // 2
-    return _run_batch(env, programs[:half], setup, roots, hash_seed) | _run_batch(
-        env, programs[half:], setup, roots, hash_seed
+    return _run_batch(env, programs[:half], roots, hash_seed) | _run_batch(
+        env, programs[half:], roots, hash_seed
     )
 
 
