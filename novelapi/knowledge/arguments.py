@@ -52,7 +52,10 @@ _BY_NAME: tuple[tuple[str, tuple[str, ...]], ...] = (
 _BY_TYPE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\bbool(ean)?\b", ("True", "False")),
     (r"2-?d|matrix|\(m, ?n\)|\(\.\.\., ?m, ?[nm]\)|square|two-dimensional|\(n, ?n\)", (_MATRIX,)),
-    (r"array|ndarray|sequence of (float|number)|vector", (_VECTOR, _MATRIX, "np.array([1, 2, 3])", "np.array([True, False])")),
+    (
+        r"array|ndarray|sequence of (float|number)|vector",
+        (_VECTOR, _MATRIX, "np.array([1, 2, 3])", "np.array([True, False])"),
+    ),
     (r"list\[str\]|sequence of str|list of str|iterable\[str\]|sequence\[str\]", ("['a', 'b']",)),
     (r"tuple of ints?|tuple\[int", ("(2, 3)", "(0, 1)")),
     (r"\blist\b|sequence|iterable|collection", ("[1, 2, 3]", "['a', 'b']")),
@@ -82,8 +85,8 @@ def choices(parameter: KnownParameter) -> list[str]:
     if not re.search(r"['\"‘’“”]", texts[0]):
         texts.append(parameter.description or "")
     found: list[str] = []
-    for text in texts:
-        text = text.replace("‘", "'").replace("’", "'").replace("“", '"').replace("”", '"')
+    for quoted in texts:
+        text = quoted.replace("‘", "'").replace("’", "'").replace("“", '"').replace("”", '"')
         for literal in re.findall(r"(?<!\w)(?:'[\w+ .<>=-]{1,24}'|\"[\w+ .<>=-]{1,24}\")(?!\w)", text):
             value = repr(ast.literal_eval(literal))
             if value not in found:

@@ -126,9 +126,7 @@ def _read(material: Material, facts: Facts, targets: Sequence[Target]) -> Corpus
     return corpus
 
 
-def _provenance(
-    reading: _Reading, examples: Examples, mechanism: Mechanism, code: Implementation
-) -> dict[str, Any]:
+def _provenance(reading: _Reading, examples: Examples, mechanism: Mechanism, code: Implementation) -> dict[str, Any]:
     """Return how each component was obtained, and why a missing one is missing."""
     errors = [doc.error for doc in reading.docs if doc.error is not None]
     executed = sum(item.status == "executed" for item in examples.exemplars)

@@ -26,7 +26,9 @@ _HEADING_VERSION = re.compile(
 )
 _UNDERLINE = re.compile(r"^([=\-~^\"'*#+`.])\1{2,}\s*$")
 _VERSION_FIELD = re.compile(r"^\s*:version:\s*(\S+)")
-_DIRECTIVE = re.compile(r"^(?P<indent>\s*)\.\. version(?P<what>added|changed|removed)::\s*(?P<version>\d[\w.]*)\s*(?P<text>.*)$")
+_DIRECTIVE = re.compile(
+    r"^(?P<indent>\s*)\.\. version(?P<what>added|changed|removed)::\s*(?P<version>\d[\w.]*)\s*(?P<text>.*)$"
+)
 _PULL_REQUEST = re.compile(r"^\W*(?:`?#\d+|gh-\d+)")
 
 
@@ -77,7 +79,11 @@ def entries(material: Material) -> list[Entry]:
             named = any(_FILE.search(part) for part in parts[-3:])
             if not named or path.suffix not in {".rst", ".md", ".txt"} or not path.is_file():
                 continue
-            if "upcoming_changes" in parts or re.search(r"walkthrough|howto|process", path.name, re.IGNORECASE) or path.stat().st_size > 4_000_000:
+            if (
+                "upcoming_changes" in parts
+                or re.search(r"walkthrough|howto|process", path.name, re.IGNORECASE)
+                or path.stat().st_size > 4_000_000
+            ):
                 continue
             text = path.read_text(encoding="utf-8", errors="replace")
             found += _entries(text, path, "/".join(parts), window)
@@ -99,7 +105,9 @@ def _entries(text: str, path: Path, origin: str, window: Window) -> Iterator[Ent
 
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        is_heading = line.startswith("#") or bool(line.strip() and _UNDERLINE.match(following) and not line.startswith(" "))
+        is_heading = line.startswith("#") or bool(
+            line.strip() and _UNDERLINE.match(following) and not line.startswith(" ")
+        )
         field = _VERSION_FIELD.match(line)
         if is_heading or field:
             yield from finished()

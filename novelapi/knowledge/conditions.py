@@ -9,6 +9,7 @@ from novelapi.records.base import Record
 from novelapi.records.cell import Delivery
 
 Component = Literal["s_name", "s_param", "e", "m_prose", "m_code"]
+Components = frozenset[Component]
 
 
 class KnowledgeCondition(StrEnum):
@@ -28,26 +29,24 @@ class KnowledgeCondition(StrEnum):
     FULL = "full"
 
     @property
-    def components(self) -> frozenset[Component]:
+    def components(self) -> Components:
         """The components that are given."""
         return COMPONENTS[self]
 
 
-_S: frozenset[Component] = frozenset({"s_name", "s_param"})
-
-COMPONENTS: dict[KnowledgeCondition, frozenset[Component]] = {
+COMPONENTS: dict[KnowledgeCondition, Components] = {
     KnowledgeCondition.BASELINE: frozenset(),
     KnowledgeCondition.S_NAME: frozenset({"s_name"}),
     KnowledgeCondition.E: frozenset({"e"}),
     KnowledgeCondition.M_PROSE: frozenset({"m_prose"}),
     KnowledgeCondition.M_CODE: frozenset({"m_code"}),
-    KnowledgeCondition.S: _S,
-    KnowledgeCondition.S_M_PROSE: _S | {"m_prose"},
-    KnowledgeCondition.S_M_CODE: _S | {"m_code"},
-    KnowledgeCondition.S_M_PROSE_M_CODE: _S | {"m_prose", "m_code"},
-    KnowledgeCondition.S_E: _S | {"e"},
-    KnowledgeCondition.S_E_M_CODE: _S | {"e", "m_code"},
-    KnowledgeCondition.FULL: _S | {"e", "m_prose", "m_code"},
+    KnowledgeCondition.S: frozenset({"s_name", "s_param"}),
+    KnowledgeCondition.S_M_PROSE: frozenset({"s_name", "s_param", "m_prose"}),
+    KnowledgeCondition.S_M_CODE: frozenset({"s_name", "s_param", "m_code"}),
+    KnowledgeCondition.S_M_PROSE_M_CODE: frozenset({"s_name", "s_param", "m_prose", "m_code"}),
+    KnowledgeCondition.S_E: frozenset({"s_name", "s_param", "e"}),
+    KnowledgeCondition.S_E_M_CODE: frozenset({"s_name", "s_param", "e", "m_code"}),
+    KnowledgeCondition.FULL: frozenset({"s_name", "s_param", "e", "m_prose", "m_code"}),
 }
 """The components of each condition."""
 

@@ -7,10 +7,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from novelapi.knowledge.material import Material
-from novelapi.knowledge.snippets import Script, parse_or_none, script_of, statements_of
+from novelapi.knowledge.snippets import Script, Source, parse_or_none, script_of, statements_of
 from novelapi.knowledge.targets import Site, Target, sites
 from novelapi.knowledge.testscripts import package_of, test_scripts
 
@@ -24,6 +23,7 @@ _TEXTS = {".rst", ".md", ".txt"}
 _DOC_FOLDERS = {"doc", "docs", "docs_src", "examples", "tutorials", "tutorial", "documentation", "doc_src"}
 _TEST_FOLDERS = {"tests", "test", "testing"}
 _SKIPPED = {"benchmarks", "asv_bench", "node_modules", ".git", "vendored", "_vendor", "locale", "pydantic-core"}
+_SOURCES: dict[str, Source] = {"text": "docs", "module": "doctest", "test": "tests", "script": "docs"}
 _ORDER = {"doctest": 0, "docs": 1, "tests": 2}
 
 
@@ -47,8 +47,8 @@ class Document:
     """Its text."""
     origin: str
     """Where it comes from, for the reader."""
-    source: str
-    """doctest, docs or tests."""
+    source: Source
+    """Kind of origin."""
     kind: str
     """text, module or test."""
     module: str = ""
@@ -89,7 +89,6 @@ class Corpus:
 
     def places(self, api: str) -> list[Place]:
         """Return the places of a target: documentation first, short statements first."""
-
         return sorted(self._new[api], key=_order) + sorted(self._old[api], key=_order)
 
     def add(self, document: Document) -> None:
@@ -199,7 +198,7 @@ def documents(material: Material, roots: frozenset[str]) -> Iterator[Document]:
             seen_tests = seen_tests or (kind == "test" and is_sdist)
             text = path.read_text(encoding="utf-8", errors="replace")
             origin = "/".join(parts[1:] if is_sdist and len(parts) > 1 else parts)
-            source = {"text": "docs", "module": "doctest", "test": "tests", "script": "docs"}[kind]
+            source = _SOURCES[kind]
             package = package_of(parts, roots)
             module = f"{package}.{path.stem}" if kind == "module" and path.stem != "__init__" else package
             yield Document(

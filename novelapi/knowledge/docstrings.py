@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -148,14 +149,16 @@ def _body(title: str, body: str, style: Style) -> list[Section]:
 def _bulleted(text: str) -> dict[str, DocumentedParameter]:
     """Read parameters that stand in a bullet list: `* **name** - description`."""
     found: dict[str, DocumentedParameter] = {}
-    pattern = re.compile(r"^[*-] [*`]{1,2}(\w+)[*`]{1,2}(?:\s*\(([^)]*)\))?\s*(?:[-–:]+)\s*(.+(?:\n(?![*-] |\n).*)*)", re.MULTILINE)
-    for name, kind, description in pattern.findall(text):
-        kind = re.sub(r"^\*?optional\*?$", "", kind.strip("* "))
+    pattern = re.compile(
+        r"^[*-] [*`]{1,2}(\w+)[*`]{1,2}(?:\s*\(([^)]*)\))?\s*(?:[-–:]+)\s*(.+(?:\n(?![*-] |\n).*)*)", re.MULTILINE
+    )
+    for name, remark, description in pattern.findall(text):
+        kind = re.sub(r"^\*?optional\*?$", "", remark.strip("* "))
         found.setdefault(name, DocumentedParameter(type=kind or None, description=_tidy(description)))
     return found
 
 
-def _returned(items: list[object]) -> str | None:
+def _returned(items: Sequence[object]) -> str | None:
     parts: list[str] = []
     for item in items:
         name = getattr(item, "return_name", None)

@@ -10,7 +10,7 @@ from novelapi.knowledge.corpus import CONVENTIONAL, Place
 from novelapi.knowledge.material import Facts
 from novelapi.knowledge.names import root_name
 from novelapi.knowledge.slicing import PLOTTING, slice_program, steady
-from novelapi.knowledge.snippets import Script, Statement, parse_or_none
+from novelapi.knowledge.snippets import Script, Source, Statement, parse_or_none
 from novelapi.knowledge.targets import Target, sites
 
 FOLLOWERS = 5
@@ -26,8 +26,8 @@ class Draft:
 
     code: str
     """The program."""
-    source: str
-    """doctest, docs, tests or synthesis."""
+    source: Source
+    """Kind of origin."""
     origin: str
     """File, docstring or recipe."""
 
@@ -49,7 +49,9 @@ def traced(target: Target, places: Iterable[Place], facts: Facts) -> Iterator[Dr
     seen: set[str] = set()
     for place in places:
         script = place.script
-        end = len(script.statements) if script.source == "tests" else min(len(script.statements), place.index + FOLLOWERS)
+        end = (
+            len(script.statements) if script.source == "tests" else min(len(script.statements), place.index + FOLLOWERS)
+        )
         first = max(script.start, 0) if script.source == "tests" else place.index
         chosen: list[int] = []
         final: list[Statement] = []
@@ -186,5 +188,7 @@ def _display(statement: Statement) -> list[Statement]:
     node = statement.node
     if not isinstance(node, ast.Assign) or len(node.targets) != 1:
         return []
-    names = [item for item in ast.walk(node.targets[0]) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)]
+    names = [
+        item for item in ast.walk(node.targets[0]) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+    ]
     return [Statement(ast.parse(item.id).body[0], item.id) for item in names[:3]]

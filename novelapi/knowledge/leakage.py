@@ -15,9 +15,7 @@ from novelapi.knowledge.snippets import parse_or_none
 _DEPTH = 8
 
 
-def normalised_calls(
-    code: str, api_paths: Iterable[str], bindings: Mapping[str, str] | None = None
-) -> frozenset[str]:
+def normalised_calls(code: str, api_paths: Iterable[str], bindings: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return the calls of a target in a program, normalised: equal text means the same call with the same arguments.
 
     Arguments are resolved through simple assignments, imports through their full names, keyword arguments are sorted,
@@ -57,7 +55,7 @@ def _normalised(function: ast.expr, call: ast.Call, paths: frozenset[str], names
             receiver = [function.value]
         elif not (isinstance(function, ast.Name) and function.id in leaves):
             return None
-    leaf = sorted(leaves)[0]
+    leaf = min(leaves)
     keywords = sorted(call.keywords, key=lambda item: (item.arg is None, item.arg or ""))
     arguments = names.text([*receiver, *call.args, *(item.value for item in keywords)])
     shape = [*("." for _ in receiver), *("_" for _ in call.args), *(f"{item.arg or '**'}=" for item in keywords)]

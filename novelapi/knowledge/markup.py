@@ -50,9 +50,9 @@ def _cut(lines: list[str], first: int, last: int) -> None:
     above = first - 1
     while above >= 0 and not lines[above].strip():
         above -= 1
-    if above >= 0 and lines[above].rstrip().endswith(":") and len(lines[above].split()) <= 12:
-        if above == 0 or not lines[above - 1].strip():
-            lines[above] = ""
+    announces = above >= 0 and lines[above].rstrip().endswith(":") and len(lines[above].split()) <= 12
+    if announces and (above == 0 or not lines[above - 1].strip()):
+        lines[above] = ""
 
 
 def _without_directives(lines: list[str]) -> list[str]:
@@ -86,7 +86,9 @@ def _end(lines: list[str], start: int) -> int:
     """Return the index after the lines that are indented below a line."""
     indent = len(lines[start]) - len(lines[start].lstrip())
     number = start + 1
-    while number < len(lines) and (not lines[number].strip() or len(lines[number]) - len(lines[number].lstrip()) > indent):
+    while number < len(lines) and (
+        not lines[number].strip() or len(lines[number]) - len(lines[number].lstrip()) > indent
+    ):
         number += 1
     return number
 

@@ -23,9 +23,9 @@ def leaves_of(paths: Iterable[str]) -> frozenset[str]:
 def mask(text: str, paths: Iterable[str], kind: str) -> str:
     """Replace every identifier token that is one of the API's names.
 
-    Where it stands as a name (in code, with a path, before a parenthesis) it becomes "this function" and the like; where
-    the same letters are an ordinary word it becomes a neutral word in brackets; where the path is that of something else
-    with the same last name it becomes "its namesake".
+    Where it stands as a name (in code, with a path, before a parenthesis) it becomes "this function" and the like;
+    where the same letters are an ordinary word it becomes a neutral word in brackets; where the path is that of
+    something else with the same last name it becomes "its namesake".
 
     Args:
         text: prose.
@@ -44,20 +44,27 @@ def mask(text: str, paths: Iterable[str], kind: str) -> str:
             if head:
                 return noun if head in heads or "." not in head else "its namesake"
             before, after = match.string[: match.start()], match.string[match.end() :]
-            coded = before.count("`") % 2 == 1 or before.endswith(".") or after.startswith("(") or bool(match.group("call"))
+            coded = (
+                before.count("`") % 2 == 1 or before.endswith(".") or after.startswith("(") or bool(match.group("call"))
+            )
             return noun if coded or _is_identifier(leaf) else word
 
         text = pattern.sub(replace, text)
     for shown in (noun, word, "its namesake"):
         text = text.replace(f"`{shown}`", shown)
-        text = re.sub(rf"\b(?:[Tt]he|[Aa]n?) {re.escape(shown)}(?: (?:function|method|class|attribute)\b)?", shown, text)
+        text = re.sub(
+            rf"\b(?:[Tt]he|[Aa]n?) {re.escape(shown)}(?: (?:function|method|class|attribute)\b)?", shown, text
+        )
     text = re.sub(rf"{re.escape(noun)} (?:function|method|class|attribute)\b", noun, text)
     return re.sub(rf"(^|[.!?]\s+|\n\n){re.escape(noun)}", lambda m: m.group(1) + noun[0].upper() + noun[1:], text)
 
 
 def _tails(path: str) -> list[str]:
     parts = path.split(".")
-    return [".".join(parts[number:]) for number in range(len(parts))] + [".".join(["np", *parts[1:]]), ".".join(["pd", *parts[1:]])]
+    return [".".join(parts[number:]) for number in range(len(parts))] + [
+        ".".join(["np", *parts[1:]]),
+        ".".join(["pd", *parts[1:]]),
+    ]
 
 
 def _is_identifier(leaf: str) -> bool:

@@ -153,7 +153,9 @@ def _outline(node: ast.stmt) -> Iterator[str]:
         bases = [ast.unparse(base) for base in node.bases]
         if bases:
             yield f"It derives from {', '.join(f'`{base}`' for base in bases)}."
-        methods = [item.name for item in node.body if isinstance(item, ast.FunctionDef) and not item.name.startswith("_")]
+        methods = [
+            item.name for item in node.body if isinstance(item, ast.FunctionDef) and not item.name.startswith("_")
+        ]
         if methods:
             yield f"It defines {', '.join(f'`{name}`' for name in dict.fromkeys(methods[:8]))}."
         return
@@ -175,5 +177,3 @@ def _outline(node: ast.stmt) -> Iterator[str]:
 def is_masked(text: str, target: Target) -> bool:
     """Say whether no identifier token of a text is one of the API's names."""
     return not any(re.search(rf"(?<!\w){re.escape(leaf)}(?!\w)", text) for leaf in target.leaves)
-
-

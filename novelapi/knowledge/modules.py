@@ -136,7 +136,10 @@ class Packages:
     def find(self, path: str) -> Definition | None:
         """Return the definition behind `package.module:Class.member` or `package.module.Class.member`."""
         modules, _, qualname = path.partition(":")
-        parts = [*modules.split("."), *([item for item in qualname.split(".") if item != "<locals>"] if qualname else [])]
+        parts = [
+            *modules.split("."),
+            *([item for item in qualname.split(".") if item != "<locals>"] if qualname else []),
+        ]
         for end in range(len(parts) - 1, 0, -1):
             module = self.module(".".join(parts[:end]))
             if module is None:

@@ -144,18 +144,25 @@ class _Scope(ast.NodeVisitor):
         self._all([*node.decorator_list, *node.bases, *(item.value for item in node.keywords)])
         inner = _Scope()
         inner.bound.add(node.name)
-        inner._all(node.body)  # noqa: SLF001 - an instance of this very class
+        inner._all(node.body)
         self.needed |= inner.needed - self.bound
         self.bound.add(node.name)
 
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         inner = _Scope()
         for item in node.generators:
-            inner._all([item.iter, item.target, *item.ifs])  # noqa: SLF001
-        inner._all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])  # noqa: SLF001
+            inner._all([item.iter, item.target, *item.ifs])
+        inner._all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
         self.needed |= inner.needed - self.bound
 
-    visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
+    def visit_SetComp(self, node: ast.SetComp) -> None:
+        self.visit_ListComp(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        self.visit_ListComp(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> None:
+        self.visit_ListComp(node)
 
     def _inner(self, arguments: ast.arguments, body: list[ast.stmt] | list[ast.expr]) -> None:
         """Add what a function body needs from outside; a name may be bound after the definition."""
@@ -166,7 +173,7 @@ class _Scope(ast.NodeVisitor):
             for part in ast.walk(node):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                     inner.bound.add(part.id)
-        inner._all(body)  # noqa: SLF001
+        inner._all(body)
         self.needed |= inner.needed - self.bound
 
     def _all(self, nodes: list[ast.expr] | list[ast.stmt] | list[ast.AST]) -> None:

@@ -13,7 +13,7 @@ _SIGNS = re.compile(
 )
 _URL = re.compile(r"(?P<quote>[\"'])https?://[\w.-]+(?::\d+)?(?P<path>[^\"'\s{}]*)(?P=quote)")
 
-SERVER = '''import http.server
+SERVER = """import http.server
 import threading
 
 
@@ -36,7 +36,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 base_url = f"http://127.0.0.1:{server.server_port}"
-'''
+"""
 """Answers every request with its method and path."""
 
 

@@ -17,9 +17,7 @@ HEADINGS = {
 """The heading of each component, the same in every condition."""
 
 
-def render(
-    bundle: KnowledgeBundle, condition: KnowledgeCondition | str, *, hide: frozenset[str] = frozenset()
-) -> str:
+def render(bundle: KnowledgeBundle, condition: KnowledgeCondition | str, *, hide: frozenset[str] = frozenset()) -> str:
     """Return the text that goes into a prompt, components in the order name, parameters, E, M_prose, M_code.
 
     Args:

@@ -109,8 +109,7 @@ def _imports(script: Script, kept: dict[int, str], needed: set[str], resolve: Re
         if line is None:
             return None
         lines.append(line)
-    unique = sorted(set(lines), key=lambda line: (not line.startswith("from __future__"), line))
-    return unique
+    return sorted(set(lines), key=lambda line: (not line.startswith("from __future__"), line))
 
 
 def steady(program: str) -> str:

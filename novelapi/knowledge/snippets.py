@@ -8,18 +8,24 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from novelapi.knowledge.names import Use, imports_of, use_of
 
 _FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+.-]*)[^\n]*$")
 _DIRECTIVE = re.compile(
-    r"^(?P<indent>[ \t]*)\.\. (?:code-block|code|sourcecode|ipython|testcode|testsetup|doctest)::[ \t]*(?P<language>[\w.+-]*)"
+    r"^(?P<indent>[ \t]*)\.\. (?:code-block|code|sourcecode|ipython|testcode|testsetup|doctest)::"
+    r"[ \t]*(?P<language>[\w.+-]*)"
 )
 _PYTHON = {"", "python", "py", "python3", "pycon", "pycon+sql", "python+sql", "ipython", "ipython3", "default"}
 _DOCTEST_REMARK = re.compile(r"[ \t]*#[ \t]*doctest:.*$", re.MULTILINE)
 
 ALIASES = {"np": "numpy", "pd": "pandas", "sp": "scipy", "sa": "sqlalchemy"}
 """Short names that documents take for granted."""
+
+
+Source = Literal["doctest", "docs", "tests", "synthesis"]
+"""Kinds of origin."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,8 @@ class Script:
     """In order."""
     origin: str
     """File or docstring."""
-    source: str
-    """Kind of origin: doctest, docs or tests."""
+    source: Source
+    """Kind of origin."""
     module: str = ""
     """Module whose names the author took for granted, or empty."""
     start: int = 0
@@ -165,14 +171,16 @@ def _end_of_fence(lines: list[str], start: int, fence: str) -> int:
 def _end_of_indented(lines: list[str], start: int) -> int:
     indent = len(lines[start]) - len(lines[start].lstrip())
     number = start + 1
-    while number < len(lines) and (not lines[number].strip() or len(lines[number]) - len(lines[number].lstrip()) > indent):
+    while number < len(lines) and (
+        not lines[number].strip() or len(lines[number]) - len(lines[number].lstrip()) > indent
+    ):
         number += 1
     while number > start + 1 and not lines[number - 1].strip():
         number -= 1
     return number
 
 
-def script_of(text: str, origin: str, source: str, module: str = "") -> Script:
+def script_of(text: str, origin: str, source: Source, module: str = "") -> Script:
     """Return the code of a document as one script; blocks that do not parse are left out."""
     statements: list[Statement] = []
     group, previous = 0, -1

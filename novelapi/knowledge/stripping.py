@@ -46,12 +46,9 @@ def _tidy(text: str) -> str:
 
 def is_text(node: ast.AST) -> bool:
     """Say whether a statement is a bare string: a docstring, or the documentation of an attribute."""
-    return (
-        isinstance(node, ast.Expr)
-        and (
-            (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))
-            or isinstance(node.value, ast.JoinedStr)
-        )
+    return isinstance(node, ast.Expr) and (
+        (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))
+        or isinstance(node.value, ast.JoinedStr)
     )
 
 
@@ -117,9 +114,8 @@ class _Editor:
                 outside.append(part.args)
             for item in outside:
                 for constant in ast.walk(item):
-                    if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
-                        if len(constant.value) >= LONG and " " in constant.value.strip():
-                            self._replace(constant, '"..."')
+                    if isinstance(constant, ast.Constant) and _is_long_text(constant.value):
+                        self._replace(constant, '"..."')
 
     def shorten(self, node: ast.stmt, budget: int) -> None:
         """Register the removal of what exceeds a number of lines."""
@@ -202,6 +198,10 @@ class _Editor:
             merged = before + text + after
             chunk[row : last_row + 1] = [merged] if merged.strip() and merged.strip() != ";" else []
         return "\n".join([*chunk, *(edit[2].rstrip("\n") for edit in tail)])
+
+
+def _is_long_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) >= LONG and " " in value.strip()
 
 
 def _leaf(node: ast.expr) -> str:

@@ -40,7 +40,11 @@ def with_change(
         seen: values that calls in documents pass, per parameter name.
     """
     by_name = {item.name.lstrip("*"): item for item in parameters}
-    new = [by_name[name] for name in target.positional + tuple(sorted(target.new)) if name in by_name and name in target.new]
+    new = [
+        by_name[name]
+        for name in target.positional + tuple(sorted(target.new))
+        if name in by_name and name in target.new
+    ]
     new = sorted(dict.fromkeys(item.name for item in new), key=lambda name: (name in INERT, name))
     singles = [{name: value} for name in new for value in values(by_name[name], seen.get(name, ()))]
     pairs = [
@@ -207,7 +211,8 @@ def _diagonal(pools: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 def _arguments(required: Sequence[KnownParameter], row: Sequence[str]) -> str:
     parts = [
-        f"{item.name}={value}" if item.kind == "keyword_only" else value for item, value in zip(required, row, strict=True)
+        f"{item.name}={value}" if item.kind == "keyword_only" else value
+        for item, value in zip(required, row, strict=True)
     ]
     return ", ".join(parts)
 

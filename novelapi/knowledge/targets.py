@@ -57,7 +57,9 @@ class Target:
 
 def target_of(candidate: Candidate) -> Target:
     """Return what to look for."""
-    positional = [item.name for item in candidate.parameters if item.kind in {"positional_only", "positional_or_keyword"}]
+    positional = [
+        item.name for item in candidate.parameters if item.kind in {"positional_only", "positional_or_keyword"}
+    ]
     new = {
         change.parameter
         for change in candidate.changes

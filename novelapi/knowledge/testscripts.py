@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from novelapi.knowledge.snippets import Script, Statement, source_of
 
@@ -17,9 +18,7 @@ MAX_WANTED = 12
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def test_scripts(
-    tree: ast.Module, code: str, origin: str, package: str, leaves: frozenset[str]
-) -> Iterator[Script]:
+def test_scripts(tree: ast.Module, code: str, origin: str, package: str, leaves: frozenset[str]) -> Iterator[Script]:
     """Yield one script per test and set of parametrised values.
 
     Args:
@@ -29,15 +28,16 @@ def test_scripts(
         package: dotted name of the package that the file lies in, for its relative imports; empty if unknown.
         leaves: names that are looked for: parametrised values that mention one are preferred.
     """
+    file = _File(code, origin, leaves)
     around = [_statement(node, code, package) for node in tree.body if not _is_test(node)]
     for node in tree.body:
         if isinstance(node, Function) and _is_test(node):
-            yield from _scripts(node, around, code, origin, None, leaves)
+            yield from _scripts(node, around, file)
         elif isinstance(node, ast.ClassDef) and _is_test(node):
             inherited = _class_statements(node)
             for member in node.body:
                 if isinstance(member, Function) and member.name.startswith("test"):
-                    yield from _scripts(member, [*around, *inherited], code, origin, node, leaves)
+                    yield from _scripts(member, [*around, *inherited], file, node)
 
 
 def _is_test(node: ast.stmt) -> bool:
@@ -56,22 +56,26 @@ def _statement(node: ast.stmt, code: str, package: str) -> Statement:
     return Statement(node, source_of(node, code))
 
 
+@dataclass(frozen=True)
+class _File:
+    """What the tests of one file share."""
+
+    code: str
+    origin: str
+    leaves: frozenset[str]
+
+
 def _scripts(
-    node: Function,
-    around: Sequence[Statement],
-    code: str,
-    origin: str,
-    owner: ast.ClassDef | None,
-    leaves: frozenset[str],
+    node: Function, around: Sequence[Statement], file: _File, owner: ast.ClassDef | None = None
 ) -> Iterator[Script]:
-    name = f"{origin}::{owner.name + '.' if owner else ''}{node.name}"
+    name = f"{file.origin}::{owner.name + '.' if owner else ''}{node.name}"
     decorators = [*node.decorator_list, *(owner.decorator_list if owner else [])]
     if any("skip" in ast.unparse(item) or "xfail" in ast.unparse(item) for item in decorators):
         return
-    body = [_member_statement(item, code, owner) for item in node.body if not _is_docstring(item)]
+    body = [_member_statement(item, file.code, owner) for item in node.body if not _is_docstring(item)]
     if isinstance(node, ast.AsyncFunctionDef) or any("await" in item.text for item in body):
         return
-    for case in _cases(node, decorators, leaves):
+    for case in _cases(node, decorators, file.leaves):
         statements = [*around, *case, *body]
         yield Script(tuple(statements), name, "tests", start=len(around))
 
@@ -107,7 +111,9 @@ def _class_statements(node: ast.ClassDef) -> list[Statement]:
             for item in member.body:
                 plain = _Selfless().visit(copy.deepcopy(item))
                 found.append(Statement(plain, ast.unparse(plain)))
-        elif isinstance(member, ast.FunctionDef) and any("staticmethod" in ast.unparse(d) for d in member.decorator_list):
+        elif isinstance(member, ast.FunctionDef) and any(
+            "staticmethod" in ast.unparse(d) for d in member.decorator_list
+        ):
             plain = copy.deepcopy(member)
             plain.decorator_list = []
             found.append(Statement(plain, ast.unparse(plain)))
@@ -180,5 +186,3 @@ def package_of(parts: Sequence[str], roots: frozenset[str]) -> str:
         if part in roots:
             return ".".join(parts[number:-1])
     return ""
-
-

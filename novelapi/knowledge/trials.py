@@ -96,9 +96,7 @@ def run_programs(
     return trials
 
 
-def _run_batch(
-    env: Environment, programs: list[Program], roots: tuple[str, ...], hash_seed: int
-) -> dict[str, Trial]:
+def _run_batch(env: Environment, programs: list[Program], roots: tuple[str, ...], hash_seed: int) -> dict[str, Trial]:
     request = {
         "preload": _imports(programs, roots),
         "targets": {api: {} for program in programs for api in program.targets},
@@ -114,9 +112,7 @@ def _run_batch(
         reason = {"type": "Batch", "message": f"{answer.failure}: {answer.output[-300:]}"}
         return {programs[0].id: _trial({"ok": False, "error": reason, "output": "", "calls": [], "cpu_ms": 0})}
     half = len(programs) // 2
-    return _run_batch(env, programs[:half], roots, hash_seed) | _run_batch(
-        env, programs[half:], roots, hash_seed
-    )
+    return _run_batch(env, programs[:half], roots, hash_seed) | _run_batch(env, programs[half:], roots, hash_seed)
 
 
 def _trial(row: Mapping[str, Any]) -> Trial:

@@ -339,7 +339,8 @@ def is_target(function, target):
     name = getattr(function, "__name__", None)
     cls = receiver if isinstance(receiver, type) else type(receiver)
     found = getattr(cls, target.leaf, None)
-    return name == target.leaf and (found is raw or getattr(raw, "__name__", None) == name and not hasattr(raw, "__code__"))
+    compiled = getattr(raw, "__name__", None) == name and not hasattr(raw, "__code__")
+    return name == target.leaf and (found is raw or compiled)
 
 
 def is_class(function, cls):
