@@ -1,0 +1,85 @@
+"""Flow `paper-grid`: every condition and delivery on one model, from the libraries to the report."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from prefect import flow
+
+from flows._plan import expand, experiment_name
+from flows._runs import GridDone, progress, run_url
+from flows.cell import run_cells
+from flows.instance import build_instance
+from flows.report import write_report
+from novelapi.errors import NovelApiError
+from novelapi.records.cell import Condition, Delivery
+from novelapi.records.request import DIRECT, ModelAccess
+from tasks._results import forget_cells
+from tasks._stage import run_layout
+from tasks.inference import pin_model
+
+
+@flow(name="paper-grid", flow_run_name="{group} / {model}")
+def run_paper_grid(
+    group: str = "data_science",
+    model: str = "copy",
+    cutoff: date | None = None,
+    conditions: list[Condition] | None = None,
+    deliveries: list[Delivery] | None = None,
+    samples: int = 1,
+    limit: int | None = None,
+    seed: int = 0,
+    jobs: int = 2,
+    fresh: bool = False,
+    access: ModelAccess = DIRECT,
+) -> GridDone:
+    """Build what is missing, run the grid, write the report.
+
+    Args:
+        group: group in the catalogue, or one library.
+        model: model in the catalogue, `copy`, or `openai:NAME`.
+        cutoff: training cutoff; default: the catalogue's.
+        conditions: knowledge conditions, default all twelve.
+        deliveries: ways of giving the knowledge, default `oracle`.
+        samples: samples per task; the first is greedy.
+        limit: number of tasks per cell.
+        seed: seed of everything that is drawn.
+        jobs: processes at work.
+        fresh: do finished work again.
+        access: how the model is reached.
+
+    Raises:
+        NovelApiError: a library or a cell failed; what was finished is kept and reported.
+    """
+    url = run_url()
+    progress.info("watch this run at %s", url)
+
+    # Extract: the tasks that are asked, and what pins the answers.
+    built = build_instance(
+        group=group,
+        model=model,
+        cutoff=cutoff,
+        limit=limit,
+        seed=seed,
+        jobs=jobs,
+        from_stage=1 if fresh else None,
+        access=access,
+    )
+    revision = pin_model(model, access)
+
+    # Transform: one task run per missing cell.
+    experiment = experiment_name(group, model)
+    if fresh:
+        forget_cells(experiment, run_layout())
+    cells = expand(experiment, built, revision, conditions, deliveries, samples, seed, limit)
+    done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs)
+
+    # Load: the page, then the verdict on the run itself.
+    page = write_report(experiment=experiment, cells=done.cells)
+    if done.failures:
+        first, reason = next(iter(done.failures.items()))
+        raise NovelApiError(
+            f"{len(done.failures)} of {len(cells)} cells failed, first {first}: {reason}; "
+            "run the same command again to do the missing ones"
+        )
+    return GridDone(experiment=experiment, instance=built, cells=done, report=page, url=url)
