@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+
+from novelapi.grid.expand import expand_grid
 
 from flows._runs import InstanceBuild
-from novelapi.errors import UsageError
+from flows.choices import CONDITIONS
 from novelapi.fingerprint import digest
-from novelapi.grid.expand import expand_grid
 from novelapi.records.cell import Cell, Condition, Delivery, Sampling
 from novelapi.records.request import LibraryRequest
 from tasks._stage import run_layout
-
-STAGES = (1, 2, 3, 4)
-CONDITIONS: tuple[Condition, ...] = get_args(Condition)
-
-
-def check_stages(stages: Sequence[int] | None) -> int:
-    """Return the last stage that was asked for; those before it come from the cache or run too.
-
-    Raises:
-        UsageError: a stage does not exist.
-    """
-    unknown = sorted(set(stages or STAGES) - set(STAGES))
-    if unknown:
-        raise UsageError(f"unknown stage {unknown[0]}: the stages are 1 discovery, 2 knowledge, 3 tasks, 4 gates")
-    return max(stages or STAGES)
 
 
 def members(group: str) -> list[str]:
@@ -39,6 +24,13 @@ def members(group: str) -> list[str]:
 
     entry = groups().get(group.replace("-", "_"))
     return list(entry.libraries) if entry else [find_library(group).name]
+
+
+def all_libraries() -> list[str]:
+    """Return every library of the catalogue."""
+    from novelapi.catalog.load import libraries
+
+    return list(libraries())
 
 
 def resolve(request: LibraryRequest) -> LibraryRequest:
@@ -60,6 +52,7 @@ def experiment_name(group: str, model: str) -> str:
 
 
 def expand(
+    *,
     experiment: str,
     built: InstanceBuild,
     revision: str,

@@ -36,7 +36,9 @@ class Work(Record):
     def __add__(self, other: Work) -> Work:
         """Return the sum of two runs' work."""
         return Work(
-            executed=self.executed + other.executed, cached=self.cached + other.cached, failed=self.failed + other.failed
+            executed=self.executed + other.executed,
+            cached=self.cached + other.cached,
+            failed=self.failed + other.failed,
         )
 
 

@@ -1,4 +1,4 @@
-"""The verbs that compose stages: `build`, `run`, `demo` and `deploy`. Prefect is imported when a verb runs, not before."""
+"""The verbs that compose stages: `build`, `run` and `demo`. Prefect is imported when a verb runs, not before."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
+from flows.choices import CONDITIONS, DELIVERIES, check_names, check_stages
 from novelapi.errors import UsageError
 
 DEMO_LIBRARY = "numpy"
@@ -55,7 +56,6 @@ def register(app: typer.Typer) -> None:
     app.command("build", cls=ManyValues)(build)
     app.command("run", cls=ManyValues)(run)
     app.command("demo")(demo)
-    app.command("deploy")(deploy)
 
 
 def build(
@@ -78,12 +78,13 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Find what is new in libraries, write down what there is to know, make tasks, keep those that need it."""
-    from flows.session import build_libraries
-
     if bool(libraries) == all_libraries:
         raise UsageError("name at least one library, or give --all-libraries")
     if (old or new) and len(libraries or []) > 1:
         raise UsageError("--old and --new belong to one library: build the others in commands of their own")
+    check_stages(stages)
+    from flows.session import build_libraries
+
     options = {"model": model, "cutoff": _day(cutoff), "old": old, "new": new, "stages": stages, "limit": limit}
     build_libraries(
         libraries or None,
@@ -111,10 +112,12 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run the grid of conditions and deliveries on a model, after building what is missing."""
-    from flows.session import run_grid
-
     if (library is None) == (group is None):
         raise UsageError("give either --library or --group")
+    check_names("condition", conditions, CONDITIONS)
+    check_names("delivery", delivery, DELIVERIES)
+    from flows.session import run_grid
+
     options: dict[str, Any] = {
         "group": library or group,
         "model": model,
@@ -151,13 +154,6 @@ def demo(
         "fresh": fresh,
     }
     run_grid(options, show_tasks=30 if show_tasks else 0, as_json=as_json)
-
-
-def deploy(as_json: Json = False) -> None:
-    """Create pools, limits, blocks and automations on the Prefect server, check every entry, deploy all flows."""
-    from flows.session import deploy_all
-
-    deploy_all(as_json=as_json)
 
 
 def _day(moment: datetime | None) -> date | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
 from prefect import flow
 
@@ -41,29 +43,39 @@ def build_group(
     Raises:
         NovelApiError: a library failed; the others were built all the same.
     """
+    # Extract, transform and load are those of each library: what one run of this flow adds is the loop.
+    return build_all(
+        members(group),
+        model=model,
+        cutoff=cutoff,
+        stages=stages,
+        limit=limit,
+        seed=seed,
+        jobs=jobs,
+        from_stage=from_stage,
+        access=access,
+    )
+
+
+def build_all(libraries: Sequence[str], **options: Any) -> list[LibraryBuild]:
+    """Run the flow `library` for each library; one that fails does not stop the others.
+
+    Raises:
+        NovelApiError: a library failed; the others were built all the same.
+    """
     built: list[LibraryBuild] = []
     failures: list[str] = []
-    for library in members(group):
+    for library in libraries:
         try:
-            built.append(
-                build_library(
-                    library=library,
-                    model=model,
-                    cutoff=cutoff,
-                    stages=stages,
-                    limit=limit,
-                    seed=seed,
-                    jobs=jobs,
-                    from_stage=from_stage,
-                    access=access,
-                )
-            )
+            built.append(build_library(library=library, **options))
         except NovelApiError as error:
+            if len(libraries) == 1:
+                raise
             failures.append(library)
             progress.error("%s failed: %s", library, error)
     if failures:
         raise NovelApiError(
-            f"{len(failures)} of {len(failures) + len(built)} libraries failed ({', '.join(failures)}): see the reasons "
+            f"{len(failures)} of {len(libraries)} libraries failed ({', '.join(failures)}): see the reasons "
             "above and run the same command again; finished stages are kept"
         )
     return built

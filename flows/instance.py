@@ -6,8 +6,9 @@ from datetime import date
 
 from prefect import flow, tags
 
-from flows._runs import InstanceBuild, Tally, Work
-from flows.group import build_group
+from flows._plan import members
+from flows._runs import InstanceBuild, Tally
+from flows.group import build_all
 from novelapi.records.request import DIRECT, ModelAccess
 from tasks.filters import instance
 
@@ -39,8 +40,8 @@ def build_instance(
         NovelApiError: a library failed; the others were built all the same.
     """
     # Extract: every library through the four stages.
-    built = build_group(
-        group=group,
+    built = build_all(
+        members(group),
         model=model,
         cutoff=cutoff,
         limit=limit,

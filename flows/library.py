@@ -7,8 +7,9 @@ from datetime import date
 from prefect import flow, tags
 
 from flows._artifacts import publish_funnel
-from flows._plan import check_stages, resolve
+from flows._plan import resolve
 from flows._runs import LibraryBuild, Tally, progress
+from flows.choices import check_stages
 from novelapi.records.request import DIRECT, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
 from tasks._results import forget_stages
@@ -71,9 +72,7 @@ def build_library(
 
     # Load: the funnel for whoever looks at the run.
     publish_funnel(request, done)
-    return LibraryBuild(
-        library=library, model=model, old=request.old, new=request.new, stages=done, work=tally.work
-    )
+    return LibraryBuild(library=library, model=model, old=request.old, new=request.new, stages=done, work=tally.work)
 
 
 def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: Tally) -> list[StageResult]:

@@ -6,11 +6,12 @@ from datetime import date
 
 from prefect import flow
 
+from flows._artifacts import publish_report
 from flows._plan import expand, experiment_name
 from flows._runs import GridDone, progress, run_url
 from flows.cell import run_cells
 from flows.instance import build_instance
-from flows.report import write_report
+from flows.report import report_cells
 from novelapi.errors import NovelApiError
 from novelapi.records.cell import Condition, Delivery
 from novelapi.records.request import DIRECT, ModelAccess
@@ -71,15 +72,25 @@ def run_paper_grid(
     experiment = experiment_name(group, model)
     if fresh:
         forget_cells(experiment, run_layout())
-    cells = expand(experiment, built, revision, conditions, deliveries, samples, seed, limit)
+    cells = expand(
+        experiment=experiment,
+        built=built,
+        revision=revision,
+        conditions=conditions,
+        deliveries=deliveries,
+        samples=samples,
+        seed=seed,
+        limit=limit,
+    )
     done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs)
 
     # Load: the page, then the verdict on the run itself.
-    page = write_report(experiment=experiment, cells=done.cells)
+    report = report_cells(experiment, done.cells)
+    publish_report(experiment, report.page)
     if done.failures:
         first, reason = next(iter(done.failures.items()))
         raise NovelApiError(
             f"{len(done.failures)} of {len(cells)} cells failed, first {first}: {reason}; "
             "run the same command again to do the missing ones"
         )
-    return GridDone(experiment=experiment, instance=built, cells=done, report=page, url=url)
+    return GridDone(experiment=experiment, instance=built, cells=done, report=report, url=url)

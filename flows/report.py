@@ -27,10 +27,16 @@ def write_report(experiment: str, cells: list[FileResult] | None = None) -> Repo
     cells = cells if cells is not None else finished_cells(experiment, run_layout())
 
     # Transform: everything is recomputed from the rows.
+    done = report_cells(experiment, cells)
+
+    # Load: a link for whoever looks at the run.
+    publish_report(experiment, done.page)
+    return done
+
+
+def report_cells(experiment: str, cells: list[FileResult]) -> ReportDone:
+    """Write the report of some finished cells."""
     tally = Tally()
     with tags(f"experiment:{experiment}"):
         page = tally.take(report(experiment, cells, return_state=True))
-
-    # Load: a link and a table for whoever looks at the run.
-    publish_report(experiment, page)
     return ReportDone(experiment=experiment, page=page, work=tally.work)

@@ -98,8 +98,8 @@ def wait(url: str) -> None:
             )
         if server is None or time.monotonic() > deadline:
             raise PrerequisiteError(
-                f"the local Prefect server {'ended' if server is None else 'does not answer'}: read {layout.server_log}, "
-                "then run `python -m flows.server stop` and try again"
+                f"the local Prefect server {'ended' if server is None else 'does not answer'}: "
+                f"read {layout.server_log}, then run `python -m flows.server stop` and try again"
             )
         time.sleep(POLL_S)
 
@@ -194,7 +194,9 @@ def main(argv: list[str]) -> int:
         sys.stdout.write("stopped\n" if stop_local(layout) else "no local Prefect server runs\n")
     elif verb == "status":
         server = running(layout)
-        sys.stdout.write(f"{server.url} (process {server.process.pid})\n" if server else "no local Prefect server runs\n")
+        sys.stdout.write(
+            f"{server.url} (process {server.process.pid})\n" if server else "no local Prefect server runs\n"
+        )
     else:
         sys.stderr.write("usage: python -m flows.server start | status | stop\n")
         return 2

@@ -30,13 +30,14 @@ def build_libraries(
         PartialError: everything is done, but limited.
     """
     with prefect_session(dry_run):
-        from flows import _plan
+        from flows._plan import all_libraries
         from flows.library import build_library
+        from flows.preview import preview_library
 
-        names = libraries or _plan.all_libraries()
+        names = libraries or all_libraries()
         access = ModelAccess(base_url=base_url)
         if dry_run:
-            emit([_plan.preview_library(name, options) for name in names], summary.preview, as_json)
+            emit([preview_library(name, options) for name in names], summary.preview_libraries, as_json)
             return
         built: list[LibraryBuild] = []
         failures: dict[str, NovelApiError] = {}
@@ -72,24 +73,15 @@ def run_grid(
         PartialError: everything is done, but limited.
     """
     with prefect_session(dry_run):
-        from flows import _plan
         from flows.paper_grid import run_paper_grid
+        from flows.preview import preview_grid
 
         if dry_run:
-            emit([_plan.preview_grid(options)], summary.preview, as_json)
+            emit(preview_grid(options), summary.preview_grid, as_json)
             return
         done: GridDone = run_paper_grid(access=ModelAccess(base_url=base_url), **options)
     emit(done, lambda grid: summary.grid(grid, show_tasks), as_json)
     check_limit(options["limit"])
-
-
-def deploy_all(*, as_json: bool) -> None:
-    """Apply the server's side of the deployments, check them, and deploy."""
-    with prefect_session(dry=False):
-        from deployments.deploy import deploy
-
-        done = deploy()
-    emit(done, summary.deployed, as_json)
 
 
 @contextmanager
@@ -106,7 +98,8 @@ def prefect_session(dry: bool) -> Iterator[None]:
         from httpx import HTTPError
         from prefect.exceptions import PrefectException
     except ImportError as error:
-        raise PrerequisiteError(f"{error.name} is not installed: run `pip install -e '.[flows]'` in the checkout") from error
+        remedy = "run `pip install -e '.[flows]'` in the checkout"
+        raise PrerequisiteError(f"{error.name} is not installed: {remedy}") from error
     if url is not None:
         import flows.paper_grid  # noqa: F401 - the imports take as long as the server's start
 

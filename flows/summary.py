@@ -10,6 +10,7 @@ from novelapi.settings import load_settings
 
 if TYPE_CHECKING:
     from flows._runs import GridDone, LibraryBuild, Work
+    from flows.preview import GridPreview, LibraryPreview
     from novelapi.records.stage import StageResult
 
 TITLES = {
@@ -50,11 +51,15 @@ def funnel(build: LibraryBuild) -> str:
 def executed(stages: Iterable[Work], cells: Iterable[Work]) -> str:
     """Return how much was really done, counted from the states of the task runs."""
     stage_runs, cell_runs = list(stages), list(cells)
-    line = f"{sum(work.executed for work in stage_runs)} stage tasks"
+    line = _count(sum(work.executed for work in stage_runs), "stage task")
     if cell_runs:
-        line += f", {sum(work.executed for work in cell_runs)} cells"
+        line += f", {_count(sum(work.executed for work in cell_runs), 'cell')}"
     cached = sum(work.cached for work in [*stage_runs, *cell_runs])
     return f"{line} executed ({cached} from the cache)\n"
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
 def _losses(stage: StageResult) -> str:
@@ -91,8 +96,8 @@ def old_errors(done: GridDone, number: int) -> str:
     home = Layout(load_settings().home_dir).home
     rows = [row for build in done.instance.libraries for row in scan(home / build.stages[-1].path)]
     lines = [f"{min(number, len(rows))} of {len(rows)} tasks: what the reference raises in the old release"]
-    for row in rows[:: max(1, len(rows) // number)][:number]:
-        lines.append(f"  {row.get('task_id', '?'):48} {_old_error(row)}")
+    shown = rows[:: max(1, len(rows) // number)][:number]
+    lines.extend(f"  {row.get('task_id', '?'):48} {_old_error(row)}" for row in shown)
     return "\n".join(lines) + "\n"
 
 
@@ -100,11 +105,17 @@ def _old_error(row: dict[str, Any]) -> str:
     return str(row.get("provenance", {}).get("old_error", ""))
 
 
-def preview(plans: list[dict[str, Any]]) -> str:
-    """Return what would run."""
-    return "".join(f"{plan['name']}: " + ", ".join(f"{k} {v}" for k, v in plan.items() if k != "name") + "\n" for plan in plans)
+def preview_libraries(plans: list[LibraryPreview]) -> str:
+    """Return which stages would run."""
+    lines: list[str] = []
+    for plan in plans:
+        lines.append(f"{plan.library} {plan.old or 'no prior release'} -> {plan.new}")
+        lines += [f"  {TITLES[stage]:12} finished" for stage in plan.finished]
+        lines += [f"  {TITLES[stage]:12} would run" for stage in plan.missing]
+    return "\n".join(lines) + "\n"
 
 
-def deployed(done: dict[str, Any]) -> str:
-    """Return what was deployed and how to start it."""
-    return "".join(f"{kind}: {', '.join(names)}\n" for kind, names in done.items())
+def preview_grid(plan: GridPreview) -> str:
+    """Return how much a grid would ask of the model."""
+    calls = "an unknown number of" if plan.calls is None else str(plan.calls)
+    return f"{preview_libraries(plan.libraries)}{plan.cells} cells, at most {calls} completions\n"

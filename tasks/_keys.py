@@ -1,7 +1,7 @@
 """Cache keys: what decides the result of a task, as a readable path with slashes. Pure; imports no Prefect.
 
-Every parameter of a task is part of its key unless it is listed as irrelevant with the reason. So a new parameter can make
-a cache colder, never wrong.
+Every parameter of a task is part of its key unless it is listed as irrelevant with the reason. So a new parameter can
+make a cache colder, never wrong.
 """
 
 from __future__ import annotations

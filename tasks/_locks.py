@@ -1,9 +1,9 @@
 """Locks between processes that cannot go stale: the kernel drops a dead holder's lock by itself.
 
 One file holds the locks of all keys; a key locks one byte of it, at an offset given by its hash (POSIX record locks may
-lie past the end of a file, which stays empty). Such a lock belongs to the process: it ends with it, however it ends, and a
-child does not inherit it. Threads of one process are told apart by a table, since the kernel does not. Prefect's own lock
-files would stay for ever after a kill.
+lie past the end of a file, which stays empty). Such a lock belongs to the process: it ends with it, however it ends,
+and a child does not inherit it. Threads of one process are told apart by a table, since the kernel does not. Prefect's
+own lock files would stay for ever after a kill.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class KeyLocks:
         with self._guard:
             return self._holders.get((self._path(), key)) == holder
 
-    def wait_for_lock(self, key: str, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - Prefect's protocol
+    def wait_for_lock(self, key: str, timeout: float | None = None) -> bool:
         """Wait until nobody holds the lock; return False if that took longer than `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while self.is_locked(key):

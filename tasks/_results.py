@@ -93,5 +93,7 @@ def finished_cells(experiment: str, layout: Layout) -> list[FileResult]:
     """
     manifests = sorted(layout.experiment(experiment).glob("*/results.jsonl"))
     if not manifests:
-        raise UsageError(f"no finished cell below {layout.experiment(experiment)}: run the grid first, or check the name")
+        raise UsageError(
+            f"no finished cell below {layout.experiment(experiment)}: run the grid first, or check the name"
+        )
     return [FileResult(path=str(path.relative_to(layout.home)), sha256=file_digest(path)) for path in manifests]

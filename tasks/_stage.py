@@ -1,8 +1,8 @@
 """The one policy of all tasks: cache key, locks, storage of results, retries, names and tags.
 
 Results are small records (path, sha256, counts) kept as JSON below the run folder under readable keys, so the cache
-needs no server and outlives it. Prefect's defaults are wrong for us three times: its default key holds the run, `INPUTS`
-lets two tasks collide, and `TASK_SOURCE` sees a comment but not a helper.
+needs no server and outlives it. Prefect's defaults are wrong for us three times: its default key holds the run,
+`INPUTS` lets two tasks collide, and `TASK_SOURCE` sees a comment but not a helper.
 """
 
 from __future__ import annotations

@@ -13,10 +13,14 @@ from novelapi.records.request import ModelAccess
 from tasks._stage import RETRIES, RETRY_DELAYS_S, is_transient
 
 
-@lru_cache(maxsize=8)
 def completer(model: str, access: ModelAccess) -> Completer:
     """Return the model, opened once per process."""
-    return open_completer(model, access)
+    return _opened(model, access.model_dump_json())
+
+
+@lru_cache(maxsize=8)
+def _opened(model: str, access: str) -> Completer:
+    return open_completer(model, ModelAccess.model_validate_json(access))
 
 
 @task(

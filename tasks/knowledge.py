@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from novelapi.knowledge.stage import STAGE_VERSION, extract
+
 from novelapi.records.request import LibraryRequest
 from novelapi.records.stage import StageResult
 from tasks._stage import JOBS_ARE_IRRELEVANT, run_layout, stage_task
 
 
 @stage_task(
-    "stage2_knowledge", version=STAGE_VERSION, subject="{request.library}/{request.model}", irrelevant=JOBS_ARE_IRRELEVANT
+    "stage2_knowledge",
+    version=STAGE_VERSION,
+    subject="{request.library}/{request.model}",
+    irrelevant=JOBS_ARE_IRRELEVANT,
 )
 def knowledge(request: LibraryRequest, found: StageResult) -> StageResult:  # noqa: ARG001 - `found` is part of the key
     """Write the knowledge bundles of one library."""

@@ -35,8 +35,14 @@ def install() -> None:
     )
     put("novelapi.filters.instance", INSTANCE_VERSION=1, build_instance=build_instance)
     put("novelapi.grid.cells", CELL_VERSION=1, run_cell=run_cell)
-    put("novelapi.grid.expand", expand_grid=lambda conditions, deliveries: [(d, c) for d in deliveries for c in conditions])
-    put("novelapi.adapters.open", open_model=lambda name, base_url=None: SimpleNamespace(name=name, revision=f"{name}-1"))
+    put(
+        "novelapi.grid.expand",
+        expand_grid=lambda conditions, deliveries: [(d, c) for d in deliveries for c in conditions],
+    )
+    put(
+        "novelapi.adapters.open",
+        open_model=lambda name, base_url=None: SimpleNamespace(name=name, revision=f"{name}-1"),
+    )
     put("novelapi.catalog.load", groups=dict, find_library=lambda name: SimpleNamespace(name=name))
     import novelapi.reporting
 
