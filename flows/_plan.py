@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from novelapi.discovery.stage import find_versions
 from novelapi.grid.expand import expand_grid
 
 from flows._runs import InstanceBuild
@@ -40,8 +41,6 @@ def resolve(request: LibraryRequest) -> LibraryRequest:
         UsageError: no cutoff is known, or no release fits.
         IndexUnavailableError: the package index did not answer.
     """
-    from novelapi.discovery.stage import find_versions
-
     pair = find_versions(request, run_layout())
     return request.model_copy(update={"old": pair.old, "new": pair.new, "cutoff": pair.cutoff})
 

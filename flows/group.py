@@ -8,7 +8,7 @@ from typing import Any
 
 from prefect import flow
 
-from flows._plan import members
+from flows import _plan
 from flows._runs import LibraryBuild, progress
 from flows.library import build_library
 from novelapi.errors import NovelApiError
@@ -45,7 +45,7 @@ def build_group(
     """
     # Extract, transform and load are those of each library: what one run of this flow adds is the loop.
     return build_all(
-        members(group),
+        _plan.members(group),
         model=model,
         cutoff=cutoff,
         stages=stages,

@@ -6,7 +6,7 @@ from datetime import date
 
 from prefect import flow, tags
 
-from flows._plan import members
+from flows import _plan
 from flows._runs import InstanceBuild, Tally
 from flows.group import build_all
 from novelapi.records.request import DIRECT, ModelAccess
@@ -41,7 +41,7 @@ def build_instance(
     """
     # Extract: every library through the four stages.
     built = build_all(
-        members(group),
+        _plan.members(group),
         model=model,
         cutoff=cutoff,
         limit=limit,

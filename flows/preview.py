@@ -7,7 +7,7 @@ from typing import Any
 
 from novelapi.grid.expand import expand_grid
 
-from flows._plan import members, resolve
+from flows import _plan
 from flows.choices import CONDITIONS, check_stages
 from novelapi.records.base import Record
 from novelapi.records.request import DIRECT, LibraryRequest
@@ -64,7 +64,7 @@ def preview_library(library: str, options: Mapping[str, Any]) -> LibraryPreview:
     """
     last = check_stages(options.get("stages"))
     fields = {name: options[name] for name in LibraryRequest.model_fields if name in options}
-    request = resolve(LibraryRequest(library=library, **fields))
+    request = _plan.resolve(LibraryRequest(library=library, **fields))
     finished: list[StageResult] = []
     missing: list[str] = []
     for number, task in enumerate((discovery, knowledge, generation, filters)[:last], 1):
@@ -102,7 +102,7 @@ def preview_grid(options: Mapping[str, Any]) -> GridPreview:
         NovelApiError: the two releases of a library cannot be found.
     """
     stages = {**options, "from_stage": 1 if options.get("fresh") else None}
-    libraries = [preview_library(name, stages) for name in members(options["group"])]
+    libraries = [preview_library(name, stages) for name in _plan.members(options["group"])]
     pairs = expand_grid(options.get("conditions") or CONDITIONS, options.get("deliveries") or ["oracle"])
     known = [entry.tasks for entry in libraries if entry.tasks is not None]
     tasks = sum(known) if len(known) == len(libraries) else None

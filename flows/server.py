@@ -35,8 +35,9 @@ QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
 }
-"""Nothing calls home, nothing advertises."""
+"""Nothing calls home, nothing advertises, and no temporary server starts behind our back."""
 
 RECORDER = {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",

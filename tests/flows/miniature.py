@@ -6,10 +6,13 @@ file `miniature.json` there can slow it down or make it fail.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -20,40 +23,33 @@ from novelapi.records.request import FileResult
 from novelapi.records.stage import StageResult
 
 
-def install() -> None:
-    """Put the miniature in the place of the core's stage functions."""
-    stages = [
-        ("discovery", "stage1_discovery", "discover", "candidates"),
-        ("knowledge", "stage2_knowledge", "extract", "bundles"),
-        ("generation", "stage3_tasks", "generate", "tasks"),
-        ("filters", "stage4_filtered", "filter_tasks", "accepted"),
-    ]
-    for package, stage, function, unit in stages:
-        put(f"novelapi.{package}.stage", STAGE_VERSION=1, **{function: stage_function(stage, unit)})
-    sys.modules["novelapi.discovery.stage"].find_versions = lambda request, layout: SimpleNamespace(
-        old=request.old or "1.0", new=request.new or "2.0", cutoff=request.cutoff
-    )
-    put("novelapi.filters.instance", INSTANCE_VERSION=1, build_instance=build_instance)
-    put("novelapi.grid.cells", CELL_VERSION=1, run_cell=run_cell)
-    put(
-        "novelapi.grid.expand",
-        expand_grid=lambda conditions, deliveries: [(d, c) for d in deliveries for c in conditions],
-    )
-    put(
-        "novelapi.adapters.open",
-        open_model=lambda name, base_url=None: SimpleNamespace(name=name, revision=f"{name}-1"),
-    )
-    put("novelapi.catalog.load", groups=dict, find_library=lambda name: SimpleNamespace(name=name))
-    import novelapi.reporting
-
-    novelapi.reporting.REPORT_VERSION = 1
-    novelapi.reporting.write_report = write_report
+def install(set_attribute: Callable[[object, str, object], None] = setattr) -> None:
+    """Put the miniature in the place of the core's functions, where the wrappers call them."""
+    stand_in()
+    replaced = {
+        "tasks.discovery": {"discover": stage_function("stage1_discovery", "candidates")},
+        "tasks.knowledge": {"extract": stage_function("stage2_knowledge", "bundles")},
+        "tasks.generation": {"generate": stage_function("stage3_tasks", "tasks")},
+        "tasks.filters": {
+            "filter_tasks": stage_function("stage4_filtered", "accepted"),
+            "build_instance": build_instance,
+        },
+        "tasks.evaluation": {"run_cell": run_cell},
+        "tasks.reporting": {"write_report": write_report},
+        "tasks.inference": {"open_completer": open_completer},
+        "flows._plan": {"find_versions": find_versions, "members": lambda group: group.split("+")},
+    }
+    for module, members in replaced.items():
+        for name, member in members.items():
+            set_attribute(importlib.import_module(module), name, member)
 
 
-def put(name, **members):
-    module = ModuleType(name)
-    vars(module).update(members)
-    sys.modules[name] = module
+def open_completer(name, access):
+    return SimpleNamespace(name=name, revision=f"{name}-1")
+
+
+def find_versions(request, layout):
+    return SimpleNamespace(old=request.old or "1.0", new=request.new or "2.0", cutoff=request.cutoff)
 
 
 def executed(home: Path) -> list[str]:
@@ -71,6 +67,33 @@ def note(layout, line: str) -> None:
 def options(layout) -> dict:
     path = layout.home / "miniature.json"
     return json.loads(path.read_text()) if path.exists() else {}
+
+
+def stand_in() -> None:
+    """Modules of the core that do not exist yet."""
+    expected = {
+        "novelapi.discovery.stage": ("STAGE_VERSION", "discover", "find_versions"),
+        "novelapi.knowledge.stage": ("STAGE_VERSION", "extract"),
+        "novelapi.generation.stage": ("STAGE_VERSION", "generate"),
+        "novelapi.filters.stage": ("STAGE_VERSION", "filter_tasks"),
+        "novelapi.filters.instance": ("INSTANCE_VERSION", "build_instance"),
+        "novelapi.grid.cells": ("CELL_VERSION", "run_cell"),
+        "novelapi.grid.expand": ("expand_grid",),
+    }
+    for name, members in expected.items():
+        if name not in sys.modules and importlib.util.find_spec(name) is None:
+            module = ModuleType(name)
+            for member in members:
+                setattr(module, member, 1)
+            sys.modules[name] = module
+    grid = sys.modules.get("novelapi.grid.expand")
+    if grid is not None and grid.expand_grid == 1:
+        grid.expand_grid = lambda conditions, deliveries: [(d, c) for d in deliveries for c in conditions]
+    import novelapi.reporting
+
+    if not hasattr(novelapi.reporting, "write_report"):
+        novelapi.reporting.REPORT_VERSION = 1
+        novelapi.reporting.write_report = write_report
 
 
 def unit_of_work(layout, name: str) -> None:
@@ -140,7 +163,12 @@ def pointer(layout, path: Path, **counts) -> FileResult:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    install()
+    from flows import server
+    from flows.console import configure_logging
     from novelapi.cli import main
+
+    configure_logging()
+    server.start()
+    install()
 
     main()
