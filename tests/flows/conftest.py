@@ -17,11 +17,18 @@ import miniature
 @pytest.fixture(scope="session")
 def prefect_server():
     """A server of this session's own; its start takes most of the time of these tests."""
-    os.environ.update({"DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"})
+    from flows.server import QUIET, RECORDER
+
+    os.environ.update(QUIET | RECORDER)
+    os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "true"
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    with prefect_test_harness(server_startup_timeout=240):
-        yield
+    with (
+        prefect_test_harness(server_startup_timeout=240),
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+    ):
+        yield  # without heartbeats, whose thread holds up the end of each flow run for up to a second
 
 
 @pytest.fixture
