@@ -8,7 +8,7 @@ from prefect import flow
 
 from flows._artifacts import publish_report
 from flows._plan import expand, experiment_name
-from flows._runs import GridDone, progress, run_url
+from flows._runs import CellsDone, GridDone, progress, run_url
 from flows.cell import run_cells
 from flows.instance import build_instance
 from flows.report import report_cells
@@ -84,13 +84,20 @@ def run_paper_grid(
     )
     done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs)
 
-    # Load: the page, then the verdict on the run itself.
+    # Load: the page of what was finished, then the verdict on the run itself.
+    if not done.cells:
+        raise failed(done, len(cells))
     report = report_cells(experiment, done.cells)
     publish_report(experiment, report.page)
     if done.failures:
-        first, reason = next(iter(done.failures.items()))
-        raise NovelApiError(
-            f"{len(done.failures)} of {len(cells)} cells failed, first {first}: {reason}; "
-            "run the same command again to do the missing ones"
-        )
+        raise failed(done, len(cells))
     return GridDone(experiment=experiment, instance=built, cells=done, report=report, url=url)
+
+
+def failed(done: CellsDone, total: int) -> NovelApiError:
+    """Return the error of a grid with failed cells: one reason, and what to do."""
+    first, reason = next(iter(done.failures.items()))
+    return NovelApiError(
+        f"{len(done.failures)} of {total} cells failed, first {first}: {reason}; "
+        "run the same command again to do the missing ones"
+    )

@@ -113,3 +113,8 @@ class Layout:
     def server_database(self) -> Path:
         """SQLite database of the local Prefect server."""
         return self.prefect / "prefect.db"
+
+    @property
+    def serving(self) -> Path:
+        """State files and logs of the model servers that a worker started."""
+        return self.prefect / "serving"
