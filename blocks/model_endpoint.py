@@ -15,4 +15,4 @@ def open_completer(model: str, access: ModelAccess) -> Completer:
     """
     from novelapi.adapters.open import open_model
 
-    return open_model(model, base_url=access.base_url)
+    return open_model(model, base_url=access.base_url, revision=access.revision)

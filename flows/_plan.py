@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from novelapi.discovery.stage import find_versions
-from novelapi.grid.expand import expand_grid
-
 from flows._runs import InstanceBuild
 from flows.choices import CONDITIONS
+from novelapi.catalog import find_library, groups, libraries
+from novelapi.discovery.requests import find_versions
 from novelapi.fingerprint import digest
+from novelapi.grid.expand import expand_grid
 from novelapi.records.cell import Cell, Condition, Delivery, Sampling
 from novelapi.records.request import LibraryRequest
 from tasks._stage import run_layout
@@ -21,16 +21,12 @@ def members(group: str) -> list[str]:
     Raises:
         UnknownNameError: the name can be neither.
     """
-    from novelapi.catalog.load import find_library, groups
-
     entry = groups().get(group.replace("-", "_"))
     return list(entry.libraries) if entry else [find_library(group).name]
 
 
 def all_libraries() -> list[str]:
     """Return every library of the catalogue."""
-    from novelapi.catalog.load import libraries
-
     return list(libraries())
 
 
@@ -42,7 +38,8 @@ def resolve(request: LibraryRequest) -> LibraryRequest:
         IndexUnavailableError: the package index did not answer.
     """
     pair = find_versions(request, run_layout())
-    return request.model_copy(update={"old": pair.old, "new": pair.new, "cutoff": pair.cutoff})
+    entry = digest(find_library(request.library))
+    return request.model_copy(update={"old": pair.old, "new": pair.new, "cutoff": pair.cutoff, "entry": entry})
 
 
 def experiment_name(group: str, model: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from novelapi.grid.expand import expand_grid
-
 from flows import _plan
 from flows.choices import CONDITIONS, check_stages
+from novelapi.grid.expand import expand_grid
 from novelapi.records.base import Record
 from novelapi.records.request import DIRECT, LibraryRequest
 from novelapi.records.stage import StageResult

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from novelapi.discovery.stage import STAGE_VERSION, discover
-
+from novelapi.discovery.requests import discover
+from novelapi.discovery.stage import STAGE_VERSION
 from novelapi.records.request import LibraryRequest
 from novelapi.records.stage import StageResult
 from tasks._stage import JOBS_ARE_IRRELEVANT, run_layout, stage_task

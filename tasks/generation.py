@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from novelapi.generation.stage import STAGE_VERSION, generate
-
 from novelapi.records.request import LibraryRequest
 from novelapi.records.stage import StageResult
 from tasks._stage import JOBS_ARE_IRRELEVANT, run_layout, stage_task

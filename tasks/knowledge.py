@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from novelapi.knowledge.stage import STAGE_VERSION, extract
+from novelapi.knowledge.requests import extract
 
+from novelapi.knowledge.stage import STAGE_VERSION
 from novelapi.records.request import LibraryRequest
 from novelapi.records.stage import StageResult
 from tasks._stage import JOBS_ARE_IRRELEVANT, run_layout, stage_task

