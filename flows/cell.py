@@ -11,6 +11,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows._artifacts import GridProgress
 from flows._runs import CellsDone, Tally, progress
+from novelapi.errors import NovelApiError
 from novelapi.records.cell import Cell
 from novelapi.records.request import DIRECT, FileResult, ModelAccess
 from tasks._results import read_finished
@@ -19,7 +20,9 @@ from tasks.evaluation import cell as cell_task
 
 
 @flow(name="cell", flow_run_name="{experiment}", task_runner=ThreadPoolTaskRunner(max_workers=1))
-def run_cells(experiment: str, cells: list[Cell], access: ModelAccess = DIRECT, jobs: int = 2) -> CellsDone:
+def run_cells(
+    experiment: str, cells: list[Cell], access: ModelAccess = DIRECT, jobs: int = 2, strict: bool = True
+) -> CellsDone:
     """Run the cells that are not finished; a cell that fails does not stop the others.
 
     Args:
@@ -27,9 +30,13 @@ def run_cells(experiment: str, cells: list[Cell], access: ModelAccess = DIRECT, 
         cells: what to run.
         access: how the model is reached.
         jobs: processes at work inside a cell.
+        strict: end as failed when a cell failed, instead of telling the caller.
+
+    Raises:
+        NovelApiError: a cell failed, and `strict`.
     """
     # Extract: what is already there costs no task run.
-    keys = [cell_task.key_of({"cell": item, "access": access, "jobs": jobs}) for item in cells]
+    keys = keys_of(cells, access, jobs)
     finished = find_finished(keys)
     tally = Tally()
     tally.skip(len(finished))
@@ -54,7 +61,23 @@ def run_cells(experiment: str, cells: list[Cell], access: ModelAccess = DIRECT, 
             bar.advance(item, finished.get(key), failures.get(item.name))
 
     # Load: pointers in the order of the request.
+    if failures and strict:
+        raise failed_cells(failures, len(cells))
     return CellsDone(cells=[finished[key] for key in keys if key in finished], work=tally.work, failures=failures)
+
+
+def keys_of(cells: list[Cell], access: ModelAccess, jobs: int) -> list[str]:
+    """Return the keys under which the results of cells are stored."""
+    return [cell_task.key_of({"cell": item, "access": access, "jobs": jobs}) for item in cells]
+
+
+def failed_cells(failures: dict[str, str], total: int) -> NovelApiError:
+    """Return the error of a grid with failed cells: one reason, and what to do."""
+    first, reason = next(iter(failures.items()))
+    return NovelApiError(
+        f"{len(failures)} of {total} cells failed, first {first}: {reason}; "
+        "run the same command again to do the missing ones"
+    )
 
 
 def find_finished(keys: list[str]) -> dict[str, FileResult]:

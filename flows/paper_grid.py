@@ -8,11 +8,11 @@ from prefect import flow
 
 from flows._artifacts import publish_report
 from flows._plan import expand, experiment_name
-from flows._runs import CellsDone, GridDone, progress, run_url
-from flows.cell import run_cells
+from flows._runs import GridDone, progress, run_url
+from flows.cell import failed_cells, run_cells
 from flows.instance import build_instance
 from flows.report import report_cells
-from novelapi.errors import NovelApiError
+from flows.served import run_cells_on_server
 from novelapi.records.cell import Condition, Delivery
 from novelapi.records.request import DIRECT, ModelAccess
 from tasks._results import forget_cells
@@ -33,6 +33,7 @@ def run_paper_grid(
     jobs: int = 2,
     fresh: bool = False,
     access: ModelAccess = DIRECT,
+    server: str | None = None,
 ) -> GridDone:
     """Build what is missing, run the grid, write the report.
 
@@ -48,6 +49,7 @@ def run_paper_grid(
         jobs: processes at work.
         fresh: do finished work again.
         access: how the model is reached.
+        server: saved block `vllm-server`: the cells run on the pool `gpu`, beside the server that it describes.
 
     Raises:
         NovelApiError: a library or a cell failed; what was finished is kept and reported.
@@ -82,22 +84,16 @@ def run_paper_grid(
         seed=seed,
         limit=limit,
     )
-    done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs)
+    if server is None:
+        done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs, strict=False)
+    else:
+        done = run_cells_on_server(server, experiment, cells, access, jobs)
 
     # Load: the page of what was finished, then the verdict on the run itself.
     if not done.cells:
-        raise failed(done, len(cells))
+        raise failed_cells(done.failures, len(cells))
     report = report_cells(experiment, done.cells)
     publish_report(experiment, report.page)
     if done.failures:
-        raise failed(done, len(cells))
+        raise failed_cells(done.failures, len(cells))
     return GridDone(experiment=experiment, instance=built, cells=done, report=report, url=url)
-
-
-def failed(done: CellsDone, total: int) -> NovelApiError:
-    """Return the error of a grid with failed cells: one reason, and what to do."""
-    first, reason = next(iter(done.failures.items()))
-    return NovelApiError(
-        f"{len(done.failures)} of {total} cells failed, first {first}: {reason}; "
-        "run the same command again to do the missing ones"
-    )

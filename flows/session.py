@@ -85,8 +85,8 @@ def run_grid(
 
 
 @contextmanager
-def prefect_session(dry: bool) -> Iterator[None]:
-    """Import Prefect while its server starts; turn its own errors into ours.
+def prefect_session(dry: bool) -> Iterator[str | None]:
+    """Import Prefect while its server starts; turn its own errors into ours. Yields the API's address.
 
     Raises:
         PrerequisiteError: the server does not run, or Prefect is not installed.
@@ -105,7 +105,7 @@ def prefect_session(dry: bool) -> Iterator[None]:
 
         server.wait(url)
     try:
-        yield
+        yield url
     except (HTTPError, PrefectException) as error:
         text = " ".join(str(error).split())[:300]
         raise NovelApiError(f"the Prefect server at {url} failed: {text}; run the same command again") from error

@@ -162,3 +162,13 @@ class Layout:
     def serving(self) -> Path:
         """State files and logs of the model servers that a worker started."""
         return self.prefect / "serving"
+
+    @property
+    def known_releases(self) -> Path:
+        """Newest release of each library, as it was when somebody looked last."""
+        return self.home / "releases" / "known.jsonl"
+
+    @property
+    def serve_env(self) -> Path:
+        """Environment that vLLM serves from; see workers/serve_env.py."""
+        return self.home / "serve"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from novelapi.knowledge.requests import extract
-
 from novelapi.knowledge.stage import STAGE_VERSION
 from novelapi.records.request import LibraryRequest
 from novelapi.records.stage import StageResult
