@@ -10,12 +10,11 @@ import sys
 from datetime import timedelta
 from typing import Any
 
-from prefect.automations import Automation
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.client.schemas.objects import StateType
 from prefect.events.actions import ChangeFlowRunState, RunDeployment
-from prefect.events.schemas.automations import EventTrigger, Posture
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
 
 from blocks.register import register_blocks
@@ -61,11 +60,10 @@ def apply_automations() -> list[str]:
     return [automation.name for automation in automations]
 
 
-def build_on_release(deployment_id: Any) -> Automation:
+def build_on_release(deployment_id: Any) -> AutomationCore:
     """Return the automation that builds a library when it has a new release."""
-    parameters = {name: f"{{{{ event.payload.{name} }}}}" for name in ("library", "new", "model")}
-    parameters["cutoff"] = "{{ event.payload.cutoff or '' }}"
-    return Automation(
+    parameters = {name: f"{{{{ event.payload.{name} }}}}" for name in ("library", "old", "new", "model")}
+    return AutomationCore(
         name="build-on-release",
         description="A release that `rediscover` found starts the flow `library`.",
         trigger=EventTrigger(
@@ -80,9 +78,9 @@ def build_on_release(deployment_id: Any) -> Automation:
     )
 
 
-def zombie_runs() -> Automation:
+def zombie_runs() -> AutomationCore:
     """Return the automation that marks a run as crashed when its heartbeats end."""
-    return Automation(
+    return AutomationCore(
         name="zombie-runs",
         description="A flow run without heartbeats is dead: kill -9, power loss, lost machine.",
         trigger=EventTrigger(

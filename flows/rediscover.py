@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.events import emit_event
@@ -38,13 +36,12 @@ class Rediscovered(Record):
 
 
 @flow(name="rediscover")
-def rediscover(libraries: list[str] | None = None, model: str = "copy", cutoff: date | None = None) -> Rediscovered:
+def rediscover(libraries: list[str] | None = None, model: str = "copy") -> Rediscovered:
     """Compare the package index with the recorded releases; emit an event per new release.
 
     Args:
         libraries: libraries to look up, default all of the catalogue.
-        model: model for which the library is built anew.
-        cutoff: training cutoff that the new build is given; default: the model's.
+        model: model for which the library is built anew, from the recorded release to the new one.
 
     Raises:
         NovelApiError: no library could be looked up.
@@ -63,7 +60,7 @@ def rediscover(libraries: list[str] | None = None, model: str = "copy", cutoff: 
 
     # Load: events, table, record. The record comes last: a release is announced again rather than lost.
     for name, version in released.items():
-        announce(name, version, model, cutoff)
+        announce(name, recorded[name], version, model)
     publish(released, recorded, failures)
     known = {**recorded, **newest}
     write(layout.known_releases, [{"library": name, "release": known[name]} for name in sorted(known)])
@@ -97,13 +94,13 @@ def newest_release(name: str) -> str:
     return resolve_new(library.name, releases, None, None).version
 
 
-def announce(library: str, version: str, model: str, cutoff: date | None) -> None:
-    """Emit the event that starts the flow `library`."""
-    progress.info("%s %s is new", library, version)
+def announce(library: str, old: str, new: str, model: str) -> None:
+    """Emit the event that starts the flow `library` for what lies between two releases."""
+    progress.info("%s %s is new, %s was known", library, new, old)
     emit_event(
         RELEASED,
         resource={"prefect.resource.id": f"library.{library}", "prefect.resource.name": library},
-        payload={"library": library, "new": version, "model": model, "cutoff": cutoff.isoformat() if cutoff else None},
+        payload={"library": library, "old": old, "new": new, "model": model},
     )
 
 
