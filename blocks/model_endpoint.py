@@ -39,6 +39,7 @@ class ModelEndpoint(Block):
             base_url=self.base_url or None,
             api_key=self.api_key.get_secret_value() or None,
             revision=self.revision or None,
+            backbones=backbones(),
         )
 
 
@@ -52,8 +53,15 @@ def open_completer(model: str, access: ModelAccess) -> Completer:
     from novelapi.adapters.open import open_model
 
     if access.block is None:
-        return open_model(model, base_url=access.base_url, revision=access.revision)
+        return open_model(model, base_url=access.base_url, revision=access.revision, backbones=backbones())
     return load_endpoint(access.block).open(model)
+
+
+def backbones() -> dict[str, str | None]:
+    """Return the catalogue's models with their names on the hub, under which they are served."""
+    from novelapi.catalog import models
+
+    return {name: entry.hf_id for name, entry in models().items()}
 
 
 def load_endpoint(name: str) -> ModelEndpoint:

@@ -7,6 +7,11 @@ from typing import Any
 from prefect.blocks.core import Block
 from pydantic import Field
 
+from novelapi.fingerprint import digest
+
+NOT_DECISIVE = ("program", "gpu", "start_timeout_s")
+"""Job variables that do not change what a model says."""
+
 
 class VLLMServer(Block):
     """How a worker of the pool `gpu` serves a model."""
@@ -22,6 +27,11 @@ class VLLMServer(Block):
     serve_environment: dict[str, str] = Field(default={}, description="Further environment of the server; no secrets.")
     gpu: str = Field(default="", description="CUDA_VISIBLE_DEVICES of the server.")
     start_timeout_s: float = Field(default=1800.0, description="Seconds until the server must answer.")
+
+    def revision(self) -> str:
+        """Return what pins the outputs of this server: model, arguments and environment, not where it runs."""
+        decisive = {name: value for name, value in self.job_variables().items() if name not in NOT_DECISIVE}
+        return f"{self.model}@{digest(decisive)}"
 
     def job_variables(self) -> dict[str, Any]:
         """Return what a deployment on the pool `gpu` is given."""

@@ -12,7 +12,7 @@ from flows._runs import GridDone, progress, run_url
 from flows.cell import failed_cells, run_cells
 from flows.instance import build_instance
 from flows.report import report_cells
-from flows.served import run_cells_on_server
+from flows.served import build_instance_on_server, pinned, run_cells_on_server
 from novelapi.records.cell import Condition, Delivery
 from novelapi.records.request import DIRECT, ModelAccess
 from tasks._results import forget_cells
@@ -58,16 +58,13 @@ def run_paper_grid(
     progress.info("watch this run at %s", url)
 
     # Extract: the tasks that are asked, and what pins the answers.
-    built = build_instance(
-        group=group,
-        model=model,
-        cutoff=cutoff,
-        limit=limit,
-        seed=seed,
-        jobs=jobs,
-        from_stage=1 if fresh else None,
-        access=access,
-    )
+    wanted = {"group": group, "model": model, "cutoff": cutoff, "limit": limit, "seed": seed, "jobs": jobs}
+    from_stage = 1 if fresh else None
+    if server is not None:
+        access = pinned(server, access)
+        build_instance_on_server(server, {**wanted, "from_stage": from_stage, "access": access.to_row()})
+        from_stage = None
+    built = build_instance(**wanted, from_stage=from_stage, access=access)
     revision = pin_model(model, access)
 
     # Transform: one task run per missing cell.

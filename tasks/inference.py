@@ -33,4 +33,4 @@ def _opened(model: str, access: str) -> Completer:
 )
 def pin_model(model: str, access: ModelAccess) -> str:
     """Return what pins the model's outputs; asked anew in every run, since an endpoint may serve something else now."""
-    return completer(model, access).revision
+    return access.revision or completer(model, access).revision

@@ -115,7 +115,8 @@ def served(home, tmp_path):
 
 
 def rows(home, experiment, cell):
-    return [json.loads(line) for line in (home / "results" / experiment / cell / "results.jsonl").open()]
+    lines = (home / "results" / experiment / cell / "results.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def test_a_grid_runs_on_a_worker_process(deployed):
@@ -126,7 +127,7 @@ def test_a_grid_runs_on_a_worker_process(deployed):
 
 
 def test_the_tokens_come_from_one_server_that_the_worker_started(deployed, served):
-    options = {"group": "numpy", "model": "tiny-model", "server": served(), "access": {"revision": "r1"}}
+    options = {"group": "numpy", "model": "tiny-model", "server": served()}
     with worker(deployed, "cpu"), worker(deployed, "gpu") as gpu:
         first = finish(start("paper-grid/paper-grid", conditions=["baseline", "full"], **options))
         second = finish(start("paper-grid/paper-grid", conditions=["baseline", "full", "s", "e"], **options))
@@ -157,7 +158,7 @@ def test_a_refused_model_ends_the_run_with_one_line_and_the_remedy(deployed, ser
 
 def test_kills_of_flow_server_and_worker_leave_no_orphan_and_lose_nothing(deployed, served):
     (deployed / "miniature.json").write_text(json.dumps({"delay_s": 0.5}))
-    options = {"group": "numpy", "model": "tiny-model", "server": served(), "access": {"revision": "r1"}}
+    options = {"group": "numpy", "model": "tiny-model", "server": served()}
     victims = []
     for kind in ("flow", "server", "worker"):
         with worker(deployed, "cpu"), worker(deployed, "gpu") as gpu:
