@@ -103,7 +103,7 @@ def report_coverage(simulations: int) -> None:
             pairs = simulate(apis, first, second, simulations, seed=1)
             means = proportion_intervals(pairs.table(pairs.second), draws=4000)
             differences = difference_intervals(pairs.table(pairs.gains), pairs.table(pairs.losses), draws=4000)
-            methods = {m: sum(i.method == m for i in differences) for m in ("bca", "exact", "percentile")}
+            methods = {m: sum(i.method == m for i in differences) for m in ("bca", "binomial", "percentile")}
             print(
                 f"{apis:5d} {first:5.2f} {second:5.2f} {100 * coverage(means, second):7.1f} {width(means):6.3f} "
                 f"{100 * naive_coverage(pairs, second):6.1f} {100 * coverage(differences, second - first):12.1f} "

@@ -68,8 +68,10 @@ def make_tasks(apis: int, tasks: int, seed: int, library: str = "numpy", release
     rows: list[Task] = []
     for number in range(apis):
         leaf = LEAVES[number % len(LEAVES)] + (f"_{number // len(LEAVES)}" if number >= len(LEAVES) else "")
-        for index in range(1, per_api[number] + 1):
-            rows.append(_task(f"{library}.{leaf}", leaf, index, library, release, generator))
+        rows += [
+            _task(f"{library}.{leaf}", leaf, index, library, release, generator)
+            for index in range(1, per_api[number] + 1)
+        ]
     return rows
 
 
@@ -400,7 +402,7 @@ def write_experiment(
                     seed=seed,
                     effect=effect,
                     limit=limit,
-                )  # fmt: skip
+                )
             )
     return cells
 

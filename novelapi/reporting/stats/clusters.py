@@ -29,14 +29,19 @@ class Clusters:
         return len(self.names)
 
     @property
-    def units(self) -> int:
-        """Number of values behind the first quantity."""
-        return int(self.counts[:, 0].sum())
+    def units(self) -> Floats:
+        """Number of values behind each quantity, shape (quantities,)."""
+        return np.broadcast_to(self.counts, self.sums.shape).sum(axis=0)
 
     @property
     def means(self) -> Floats:
         """Mean over all values, shape (quantities,): each task counts once, whatever its cluster."""
         return self.sums.sum(axis=0) / self.counts.sum(axis=0)
+
+    def select(self, quantities: NDArray[np.bool_]) -> Clusters:
+        """Return the table of some of the quantities."""
+        counts = np.broadcast_to(self.counts, self.sums.shape)[:, quantities]
+        return Clusters(names=self.names, sums=self.sums[:, quantities], counts=counts)
 
 
 def sum_by_cluster(names: Sequence[str], values: ArrayLike) -> Clusters:

@@ -4,7 +4,7 @@ Three methods; each interval says which one it is:
 
 - `bca`: bias-corrected and accelerated bootstrap over APIs (Efron 1987), acceleration from leaving one API out, levels
   widened from the normal to Student's t with one degree less than there are APIs (Hesterberg 2015, section 5.3).
-- `exact`: where fewer than `INFORMATIVE` APIs speak for the rarer side, resampling is blind to what it has not seen.
+- `binomial`: where fewer than `INFORMATIVE` APIs speak for the rarer side, resampling is blind to what it has not seen.
   Then the Clopper-Pearson interval is taken at the effective sample size (Korn and Graubard 1998); differences join the
   intervals of gains and losses (MOVER, Zou and Donner 2008).
 - `percentile`: the plain bootstrap, only where the correction of `bca` is not defined.
@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
@@ -28,7 +29,7 @@ LEVEL = 0.95
 INFORMATIVE = 30
 """Below this number of APIs on the rarer side the bootstrap covers too little (measured)."""
 
-Method = Literal["bca", "percentile", "exact", "none"]
+Method = Literal["bca", "percentile", "binomial", "none"]
 
 
 class Interval(Record):
@@ -62,12 +63,8 @@ def proportion_intervals(
     """Return one interval per quantity of a table of 0/1 values (share of tasks that pass, of a label ...)."""
     if len(table) < 2:
         return _without_interval(table, level)
-    yes = (table.sums > 0).sum(axis=0)
-    no = (table.sums < table.counts).sum(axis=0)
-    informative = np.minimum(yes, no)
-    intervals = _bootstrap(table, level, draws, seed)
-    low, high = effective_exact(table, level)
-    return _choose(intervals, informative, low, high)
+    informative = np.minimum((table.sums > 0).sum(axis=0), (table.sums < table.counts).sum(axis=0))
+    return _by_information(table, informative, effective_exact(table, level), level, draws, seed)
 
 
 def difference_intervals(
@@ -85,9 +82,13 @@ def difference_intervals(
     net = Clusters(names=gains.names, sums=gains.sums - losses.sums, counts=gains.counts)
     if len(net) < 2:
         return _without_interval(net, level)
-    intervals = _bootstrap(net, level, draws, seed)
-    low, high = _mover(gains, losses, level)
-    return _choose(intervals, (net.sums != 0).sum(axis=0), low, high)
+    informative = (net.sums != 0).sum(axis=0)
+    return _by_information(net, informative, _mover(gains, losses, level), level, draws, seed)
+
+
+def mean_intervals(table: Clusters, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> list[Interval]:
+    """Return one bootstrap interval per quantity of a table of any values (pass@k, tokens ...)."""
+    return _without_interval(table, level) if len(table) < 2 else _bootstrap(table, level, draws, seed)
 
 
 def effective_exact(table: Clusters, level: float = LEVEL, *, unseen: Floats | None = None) -> tuple[Floats, Floats]:
@@ -100,7 +101,7 @@ def effective_exact(table: Clusters, level: float = LEVEL, *, unseen: Floats | N
             counts once, the most careful choice.
     """
     clusters = len(table)
-    units = np.broadcast_to(table.counts, table.sums.shape).sum(axis=0)
+    units = table.units
     share = table.means
     size = effective_size(table)
     size = np.where(np.isnan(size), clusters if unseen is None else unseen, size)
@@ -115,7 +116,7 @@ def effective_exact(table: Clusters, level: float = LEVEL, *, unseen: Floats | N
 
 def effective_size(table: Clusters) -> Floats:
     """Return the number of independent tasks that would tell as much, NaN where all values are equal."""
-    units = np.broadcast_to(table.counts, table.sums.shape).sum(axis=0)
+    units = table.units
     share = table.means
     residuals = table.sums - share * table.counts
     variance = (residuals**2).sum(axis=0) * len(table) / (len(table) - 1) / units**2
@@ -159,6 +160,7 @@ def _bootstrap(table: Clusters, level: float, draws: int, seed: int) -> list[Int
         shifted = bias + side
         adjusted = ndtr(bias + shifted / (1 - acceleration * shifted))
         bounds.append(_quantiles(replicates, np.where(usable, adjusted, ndtr(side))))
+    units = table.units
     return [
         Interval(
             value=float(means[column]),
@@ -167,7 +169,7 @@ def _bootstrap(table: Clusters, level: float, draws: int, seed: int) -> list[Int
             level=level,
             method="bca" if usable[column] else "percentile",
             clusters=clusters,
-            units=int(np.broadcast_to(table.counts, table.sums.shape)[:, column].sum()),
+            units=int(units[column]),
         )
         for column in range(len(means))
     ]
@@ -193,23 +195,34 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
     return ordered[lower, columns] * (1 - part) + ordered[upper, columns] * part
 
 
-def _choose(intervals: list[Interval], informative: Floats, low: Floats, high: Floats) -> list[Interval]:
-    """Replace the bootstrap by the exact method where too few APIs are informative."""
-    chosen: list[Interval] = []
-    for column, interval in enumerate(intervals):
-        if informative[column] >= INFORMATIVE:
-            chosen.append(interval)
-            continue
-        exact = {"low": float(low[column]), "high": float(high[column]), "method": "exact"}
-        chosen.append(interval.model_copy(update=exact))
-    return chosen
+def _by_information(
+    table: Clusters, informative: NDArray[np.int64], exact: tuple[Floats, Floats], level: float, draws: int, seed: int
+) -> list[Interval]:
+    """Bootstrap the quantities for which enough APIs speak, and take the binomial bounds for the others."""
+    enough = informative >= INFORMATIVE
+    replicated = iter(_bootstrap(table.select(enough), level, draws, seed) if enough.any() else [])
+    low, high = exact
+    units = table.units
+    return [
+        next(replicated)
+        if enough[column]
+        else Interval(
+            value=float(mean),
+            low=float(low[column]),
+            high=float(high[column]),
+            level=level,
+            method="binomial",
+            clusters=len(table),
+            units=int(units[column]),
+        )
+        for column, mean in enumerate(table.means)
+    ]
 
 
 def _without_interval(table: Clusters, level: float) -> list[Interval]:
-    """With a single cluster there is no spread to measure."""
-    quantities = table.sums.shape[1]
-    values = table.means if len(table) else [None] * quantities
+    """With a single cluster there is no spread to measure; with none there is no mean."""
+    values = table.means if len(table) else [None] * table.sums.shape[1]
     return [
-        Interval(value=None if value is None else float(value), level=level, clusters=len(table), units=table.units)
-        for value in values
+        Interval(value=None if value is None else float(value), level=level, clusters=len(table), units=int(units))
+        for value, units in zip(values, table.units, strict=True)
     ]
