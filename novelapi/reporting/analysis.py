@@ -51,7 +51,12 @@ class Analysis:
 
 
 def analyse(
-    paths: Sequence[Path], *, tasks: Path | None = None, threshold: float = OVERLAP_THRESHOLD, seed: int = SEED
+    paths: Sequence[Path],
+    *,
+    tasks: Path | None = None,
+    threshold: float = OVERLAP_THRESHOLD,
+    seed: int = SEED,
+    repeats: bool = False,
 ) -> Analysis:
     """Read run folders and compute everything that a report says.
 
@@ -60,12 +65,13 @@ def analyse(
         tasks: a task file for all of them; default: each manifest names its own.
         threshold: overlap above which a task counts as given away by the shown examples.
         seed: seed of replicates and permutations.
+        repeats: whether one cell may be there more than once.
 
     Raises:
-        UsageError: a folder holds no run.
+        UsageError: a folder holds no run, or a cell is there twice.
         DataError: a file is broken, or runs disagree.
     """
-    found = find_runs(paths)
+    found = find_runs(paths, repeats=repeats)
     return analyse_rows(load_rows(found.runs, tasks), found, threshold=threshold, seed=seed)
 
 

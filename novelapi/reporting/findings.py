@@ -182,8 +182,9 @@ def _test(difference: Difference) -> str:
     if interval.low is None:
         return f"{plural(difference.pairs, 'pair')} about one API, so no interval."
     p = p_value(difference.p_holm)
+    p = p if p.startswith("<") else f"= {p}"
     holm = f", Holm over {difference.family_size}" if difference.family_size > 1 else ""
     return (
-        f"95 % interval {points(interval.low)} to {points(interval.high)}, p {p if p.startswith('<') else '= ' + p}{holm}; "
+        f"95 % interval {points(interval.low)} to {points(interval.high)}, p {p}{holm}; "
         f"{plural(difference.pairs, 'pair')} of {plural(interval.clusters, 'API')}."
     )

@@ -19,6 +19,7 @@ from novelapi.reporting.findings import findings, headline
 from novelapi.reporting.index import build_index, embed_json
 from novelapi.reporting.manifests import common_facts, run_facts
 from novelapi.reporting.notices import Notice
+from novelapi.reporting.palette import css_variables
 from novelapi.reporting.payload import Package
 from novelapi.reporting.prose import facts, kicker, method_notes
 from novelapi.reporting.table import Table, shown, to_csv
@@ -54,8 +55,8 @@ def render_page(
     context = {
         "title": title,
         "version": __version__,
-        "style": Markup((TEMPLATES / "style.css").read_text("utf-8")),
-        "script": Markup(script),
+        "style": Markup(css_variables() + (TEMPLATES / "style.css").read_text("utf-8")),  # noqa: S704  our own
+        "script": Markup(script),  # noqa: S704  our own files
         "script_hash": _content_hash(script),
         "index": embed_json(build_index(analysis)),
         "packages": ({"position": position[p.api], "data": p.data} for p in packages),
@@ -150,7 +151,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["marked"] = marked
-    environment.globals.update(shown=shown, csv_link=_csv_link)
+    functions: dict[str, Any] = environment.globals
+    functions |= {"shown": shown, "csv_link": _csv_link}
     return environment
 
 

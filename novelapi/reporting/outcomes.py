@@ -19,6 +19,20 @@ OUTCOMES: tuple[str, ...] = ("missing", "unscored", "pass", *LABELS, UNLABELLED)
 MISSING, UNSCORED, PASS = 0, 1, 2
 FAILURES = OUTCOMES[PASS + 1 :]
 
+CODES = {
+    "missing": "–",
+    "unscored": "?",
+    "pass": "✓",
+    "WrongSyntax": "Sy",
+    "WrongImport": "Im",
+    "WrongAPISelection": "Se",
+    "WrongParam": "Pa",
+    "WrongShapeDtype": "Sh",
+    "WrongLogic": "Lo",
+    "unlabelled": "✗",
+}
+"""How outcomes are written where there is no room for their names."""
+
 Mask = NDArray[np.bool_]
 
 

@@ -1,7 +1,7 @@
 """Everything behind the numbers, one compressed package per API: rows, texts, prompts and tasks for the page to open.
 
-Texts are stored once per API, prompts as lists of paragraphs that they share; lines of results.jsonl are taken over byte
-by byte. Nothing in a package is trusted: the page shows it as text.
+Texts are stored once per API, prompts as lists of paragraphs that they share; lines of results.jsonl are taken over
+byte by byte. Nothing in a package is trusted: the page shows it as text.
 """
 
 from __future__ import annotations

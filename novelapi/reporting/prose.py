@@ -51,44 +51,42 @@ def facts(analysis: Analysis) -> list[tuple[str, str]]:
 
 def method_notes(analysis: Analysis) -> list[tuple[str, str]]:
     """Return the paragraphs of the method section, each with its title."""
-    return [
-        (
-            "pass@1",
-            "The first sample of every task is greedy; pass@1 is the share of scored tasks whose first sample passes. "
-            "Samples that could not be scored, because of a fault that is not the model's, are in no denominator; the "
-            "table also gives the share of all tasks. pass@k is estimated without bias from the sampled answers.",
-        ),
-        (
-            "Intervals",
-            "Tasks of one API are not independent, so APIs are resampled, not tasks: "
-            f"{count(DRAWS)} bootstrap replicates, bias-corrected and accelerated (bca), widened to Student's t. Where "
-            f"fewer than {INFORMATIVE} APIs speak for the rarer outcome a bootstrap covers too little; there the "
-            "Clopper-Pearson interval at the effective sample size is taken (binomial). Every table says which.",
-        ),
-        (
-            "Comparisons",
-            "Differences are paired by task. p-values come from sign-flip permutations that keep the tasks of an API "
-            f"together ({count(PERMUTATIONS)}, or all of them where few APIs differ), adjusted by Holm within one "
-            f"question, model and delivery. Everything is seeded ({analysis.seed}) and does not depend on the order of "
-            "rows.",
-        ),
-        (
-            "Overlap",
-            "An example that is close to a task's reference can be copied. Its token overlap is stored per sample; the "
-            f"comparisons are repeated without tasks above {analysis.threshold:g}.",
-        ),
-        (
-            "Proved verdicts",
-            "A verdict is strong when the real call ran where the answer could not reach it, or when the flow of the "
-            "value was proved; all others are weak. The differences table repeats every comparison on strong ones.",
-        ),
-        (
-            "Causes of failure",
-            "WrongSyntax: does not compile. WrongImport: the target was meant and not reached. WrongAPISelection: "
-            "something else was called. WrongParam: the target refused the arguments. WrongShapeDtype: it refused the "
-            "structure of its data. WrongLogic: it was called acceptably and the program around it is wrong.",
-        ),
-    ]
+    figures = {
+        "draws": count(DRAWS),
+        "informative": INFORMATIVE,
+        "permutations": count(PERMUTATIONS),
+        "seed": analysis.seed,
+        "threshold": f"{analysis.threshold:g}",
+    }
+    return [(title, " ".join(text.split()).format(**figures)) for title, text in METHOD.items()]
+
+
+METHOD = {
+    "pass@1": """
+        The first sample of every task is greedy; pass@1 is the share of scored tasks whose first sample passes.
+        Samples that could not be scored, because of a fault that is not the model's, are in no denominator; the table
+        also gives the share of all tasks. pass@k is estimated without bias from the sampled answers.""",
+    "Intervals": """
+        Tasks of one API are not independent, so APIs are resampled, not tasks: {draws} bootstrap replicates,
+        bias-corrected and accelerated (bca), widened to Student's t. Where fewer than {informative} APIs speak for the
+        rarer outcome a bootstrap covers too little; there the Clopper-Pearson interval at the effective sample size is
+        taken (binomial). Every table says which.""",
+    "Comparisons": """
+        Differences are paired by task. p-values come from sign-flip permutations that keep the tasks of an API
+        together ({permutations}, or all of them where few APIs differ), adjusted by Holm within one question, model
+        and delivery. Everything is seeded ({seed}) and does not depend on the order of rows.""",
+    "Overlap": """
+        An example that is close to a task's reference can be copied. Its token overlap is stored per sample; the
+        comparisons are repeated without tasks above {threshold}.""",
+    "Proved verdicts": """
+        A verdict is strong when the real call ran where the answer could not reach it, or when the flow of the value
+        was proved; all others are weak. The table of differences repeats every comparison on strong ones.""",
+    "Causes of failure": """
+        WrongSyntax: does not compile. WrongImport: the target was meant and not reached. WrongAPISelection: something
+        else was called. WrongParam: the target refused the arguments. WrongShapeDtype: it refused the structure of
+        its data. WrongLogic: it was called acceptably and the program around it is wrong.""",
+}
+"""Title and text, with the analysis's own figures filled in."""
 
 
 def _some(names: list[str]) -> str:

@@ -83,8 +83,12 @@ class FoundRuns(Record):
     """Folders of cells that were started and have no results."""
 
 
-def find_runs(paths: Iterable[Path]) -> FoundRuns:
+def find_runs(paths: Iterable[Path], *, repeats: bool = False) -> FoundRuns:
     """Find the runs in folders: each is a run itself or a folder of runs, such as an experiment.
+
+    Args:
+        paths: the folders.
+        repeats: whether one cell may be there more than once, as when two attempts at it are compared.
 
     Raises:
         UsageError: a folder does not exist or holds no run.
@@ -103,6 +107,8 @@ def find_runs(paths: Iterable[Path]) -> FoundRuns:
         empty += [folder for folder in started if not (folder / RESULTS).exists()]
     unique = dict.fromkeys(folder.resolve() for folder in folders)
     runs = sorted((_read_run(folder) for folder in unique), key=run_order)
+    if not repeats:
+        _require_distinct(runs)
     return FoundRuns(runs=_with_unique_names(runs), empty=tuple(dict.fromkeys(empty)))
 
 
@@ -164,21 +170,25 @@ def _position(known: Sequence[str], name: str) -> int:
     return known.index(name) if name in known else len(known)
 
 
+def _require_distinct(runs: Sequence[Run]) -> None:
+    seen: dict[tuple[str, str, str], Run] = {}
+    for run in runs:
+        cell = (run.experiment, run.delivery, run.condition)
+        other = seen.setdefault(cell, run)
+        if run.is_cell and other is not run:
+            name = f"{run.experiment}/{run.delivery}-{run.condition}"
+            raise UsageError(f"the cell {name} was given twice ({other.folder}, {run.folder}); leave one out")
+
+
 def _with_unique_names(runs: Sequence[Run]) -> tuple[Run, ...]:
     """Name runs by cell; with several experiments, by experiment and cell; else by their folders.
 
-    Raises:
-        UsageError: two folders hold the same cell.
+    A run without a manifest takes the model of its experiment.
     """
     models = {run.experiment: run.model for run in runs if run.model}
     runs = [run.model_copy(update={"model": run.model or models.get(run.experiment, "")}) for run in runs]
-    cells = [(run.experiment, run.delivery, run.condition) for run in runs if run.is_cell]
-    twice = next((cell for cell in cells if cells.count(cell) > 1), None)
-    if twice:
-        where = " and ".join(str(run.folder) for run in runs if (run.experiment, run.delivery, run.condition) == twice)
-        raise UsageError(f"the cell {twice[0]}/{twice[1]}-{twice[2]} was given twice: {where}; leave one out")
-    for name in (lambda run: run.name, lambda run: f"{run.experiment}/{run.name}", lambda run: str(run.folder)):
-        names = [name(run) for run in runs]
-        if len(set(names)) == len(names):
-            break
+    names = [run.name for run in runs]
+    for longer in (lambda run: f"{run.experiment}/{run.name}", lambda run: str(run.folder)):
+        if len(set(names)) < len(names):
+            names = [longer(run) for run in runs]
     return tuple(run.model_copy(update={"name": name}) for run, name in zip(runs, names, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from novelapi.records.base import Record
-from novelapi.reporting.outcomes import MISSING, OUTCOMES, PASS
+from novelapi.reporting.outcomes import CODES, MISSING, OUTCOMES, PASS
 
 HEIGHT = 360.0
 GAP = 6.0
@@ -23,6 +23,9 @@ class Node(Record):
 
     name: str
     """The outcome."""
+
+    code: str
+    """Its name where there is no room."""
 
     tasks: int
     """Tasks with it."""
@@ -106,7 +109,14 @@ def _column(totals: Mapping[str, int]) -> tuple[tuple[Node, ...], float]:
             slot = max(height + GAP, SLOT)
             top = y + (slot - height) / 2
             nodes.append(
-                Node(name=name, tasks=tasks, top=round(top, 2), height=round(height, 2), middle=round(y + slot / 2, 2))
+                Node(
+                    name=name,
+                    code=CODES[name],
+                    tasks=tasks,
+                    top=round(top, 2),
+                    height=round(height, 2),
+                    middle=round(y + slot / 2, 2),
+                )
             )
             y += slot
     return tuple(nodes), y

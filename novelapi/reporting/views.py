@@ -11,27 +11,13 @@ from novelapi.reporting.conditions import COMPONENTS, PARTS
 from novelapi.reporting.differences import Difference
 from novelapi.reporting.flows import flow_counts
 from novelapi.reporting.funnel import funnel_total
-from novelapi.reporting.outcomes import FAILURES, MISSING, OUTCOMES, PASS, UNSCORED
+from novelapi.reporting.outcomes import CODES, FAILURES, MISSING, OUTCOMES, PASS, UNSCORED
 from novelapi.reporting.runs import Run
 from novelapi.reporting.sankey import draw_sankey
 from novelapi.reporting.stats.intervals import Interval
 from novelapi.reporting.text import percent, points
 
 View = dict[str, Any]
-
-CODES = {
-    "missing": "–",
-    "unscored": "?",
-    "pass": "✓",
-    "WrongSyntax": "Sy",
-    "WrongImport": "Im",
-    "WrongAPISelection": "Se",
-    "WrongParam": "Pa",
-    "WrongShapeDtype": "Sh",
-    "WrongLogic": "Lo",
-    "unlabelled": "✗",
-}
-"""How outcomes are written where there is no room for their names."""
 
 STACK = (PASS, *range(len(OUTCOMES) - 1, PASS, -1), UNSCORED, MISSING)
 """Order in bars: solved, then failures by how far they came, then what has no verdict."""
@@ -131,7 +117,9 @@ def difference_view(analysis: Analysis) -> View | None:
                 "style": f"--v:{at(interval.value)};--l:{at(interval.low)};--h:{at(interval.high)}",
             }
         )
-    axis = [{"text": points(tick) if tick else "0", "at": at(tick)} for tick in ticks]
+    axis = [
+        {"text": points(tick).removesuffix(".0"), "at": at(tick), "odd": round(tick / step) % 2 == 1} for tick in ticks
+    ]
     return {"groups": list(groups.values()), "zero": at(0.0), "axis": axis}
 
 

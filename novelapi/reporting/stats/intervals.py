@@ -64,7 +64,7 @@ def proportion_intervals(
     if len(table) < 2:
         return _without_interval(table, level)
     informative = np.minimum((table.sums > 0).sum(axis=0), (table.sums < table.counts).sum(axis=0))
-    return _by_information(table, informative, effective_exact(table, level), level, draws, seed)
+    return _by_information(table, informative, effective_exact(table, level), level=level, draws=draws, seed=seed)
 
 
 def difference_intervals(
@@ -83,7 +83,7 @@ def difference_intervals(
     if len(net) < 2:
         return _without_interval(net, level)
     informative = (net.sums != 0).sum(axis=0)
-    return _by_information(net, informative, _mover(gains, losses, level), level, draws, seed)
+    return _by_information(net, informative, _mover(gains, losses, level), level=level, draws=draws, seed=seed)
 
 
 def mean_intervals(table: Clusters, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> list[Interval]:
@@ -196,7 +196,13 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
 
 
 def _by_information(
-    table: Clusters, informative: NDArray[np.int64], exact: tuple[Floats, Floats], level: float, draws: int, seed: int
+    table: Clusters,
+    informative: NDArray[np.int64],
+    exact: tuple[Floats, Floats],
+    *,
+    level: float,
+    draws: int,
+    seed: int,
 ) -> list[Interval]:
     """Bootstrap the quantities for which enough APIs speak, and take the binomial bounds for the others."""
     enough = informative >= INFORMATIVE

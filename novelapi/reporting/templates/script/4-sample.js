@@ -81,7 +81,7 @@ function inputSection(row) {
   const cards = inputs.map((input) =>
     element(
       "div", { class: "card" },
-      element("p", {}, element("b", {}, `Input ${input.index}: `), input.equal ? "as expected" : visible(input.difference || (input.error ? `${shortType(input.error.type)}: ${input.error.message}` : "not as expected"))),
+      element("p", {}, element("b", {}, `Input ${input.index}: `), input.equal ? "as expected" : visible(input.error ? `raised ${shortType(input.error.type)}: ${input.error.message}` : input.difference || "not as expected")),
       element("dl", { class: "pairs" }, !input.equal && pair("expected", input.expected), pair(input.equal ? "answer" : "got", input.answer)),
       input.error && errorFrames(input.error),
     ),
@@ -107,7 +107,7 @@ function errorFrames(error) {
     error.context && `while handling ${error.context}`,
   ].filter(Boolean);
   const frames = (error.frames ?? []).map((frame) =>
-    element("li", { class: frame.target ? "target" : null }, element("span", { class: "where" }, `${frame.where} `), visible(`${frame.module}.${frame.function}, line ${frame.line}`), frame.target && " (the target)"),
+    element("li", { class: frame.target ? "target" : null }, element("span", { class: "where" }, `${frame.where} `), visible(`${frame.where === "completion" ? "" : `${frame.module}.`}${frame.function}, line ${frame.line}`), frame.target && " (the target)"),
   );
   return [facts.length > 0 && element("p", { class: "note" }, visible(facts.join(", "), false)), frames.length > 0 && element("ol", { class: "frames", "aria-label": "Traceback" }, frames)];
 }
@@ -147,7 +147,7 @@ function outputSection(row) {
   const { stdout, flags, ended, infra } = row.evidence ?? {};
   return [
     stdout && [element("h3", {}, "Printed"), element("pre", { class: "text", tabindex: 0 }, visible(stdout))],
-    (ended || infra || flags?.length) && [element("h3", {}, "Remarks"), element("p", { class: "note" }, visible([ended && `ended by ${ended}`, infra && `fault of the machine: ${infra}`, ...(flags ?? [])].filter(Boolean).join(" · "), false))],
+    (ended || infra || flags?.length > 0) && [element("h3", {}, "Remarks"), element("p", { class: "note" }, visible([ended && `ended by ${ended}`, infra && `fault of the machine: ${infra}`, ...(flags ?? [])].filter(Boolean).join(" · "), false))],
   ];
 }
 

@@ -16,7 +16,7 @@ function upgradeRows() {
     const button = element("button", { class: "api", type: "button", "aria-expanded": "false", click: () => toggle(entry) }, visible(index.apis[entry.api], false));
     entry.row.cells[0].replaceChildren(button);
     entry.button = button;
-    entry.strip = element("td", {});
+    entry.strip = element("td", { class: "strip-cell" });
     entry.row.cells[2].after(entry.strip);
   }
 }
