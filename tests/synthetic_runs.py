@@ -26,6 +26,7 @@ from novelapi.records.verdict import (
     ErrorEvidence,
     Frame,
     InputEvidence,
+    Observation,
     ResultRow,
     StubRun,
 )
@@ -240,17 +241,17 @@ def make_row(
         InputEvidence(index=0, equal=outcome == "pass", answer="[[0, 3], [1, 4], [2, 5]]", expected="[[0, 3], [1, 4], [2, 5]]" if outcome == "pass" else "[[0, 1, 2], [3, 4, 5]]", difference="" if outcome == "pass" else "differs at [0][1]: 3 where 1 is expected", error=error),
     )  # fmt: skip
     stubs = (StubRun(stub="perturbed", changed=True, answer="[[1, 4], [2, 5], [3, 6]]"),) if outcome == "pass" else ()
-    evidence = {
-        "code": code,
-        "stage": {"WrongSyntax": "compile", "WrongImport": "load"}.get(label or "", "done"),
-        "error": error.to_row() if error and not inputs else None,
-        "inputs": [item.to_row() for item in inputs],
-        "stubs": [item.to_row() for item in stubs],
-        "ended": None,
-        "infra": "memory" if outcome == "unscored" else None,
-        "stdout": "",
-        "flags": [],
-    }
+    # As the pipeline writes it: only what differs from the defaults.
+    seen = Observation(
+        code=code,
+        stage={"WrongSyntax": "compile", "WrongImport": "load"}.get(label or "", "done"),
+        error=error if not inputs else None,
+        inputs=inputs,
+        stubs=stubs,
+        stdout="checking\n" if label == "WrongLogic" else "",
+    )
+    kept = {"code", "stage", "error", "inputs", "stubs", "ended", "stdout", "flags"}
+    evidence = {} if outcome == "unscored" else seen.model_dump(mode="json", include=kept, exclude_defaults=True)
     return ResultRow(
         task_id=task.task_id, sample=sample, outcome=outcome, label=label, reason=reason,
         integrity=task.integrity or "weak", calls=(call,) if called else (), evidence=evidence,

@@ -62,9 +62,8 @@ def _print(comparison: Comparison) -> None:
         f"{difference.gains} newly solved, {difference.losses} no longer"
     )
     if comparison.only_first or comparison.only_second:
-        typer.echo(
-            f"not compared: {comparison.only_first} tasks only in the first, {comparison.only_second} only in the second"
-        )
+        only = f"{comparison.only_first} tasks only in the first, {comparison.only_second} only in the second"
+        typer.echo(f"not compared: {only}")
     for flip in comparison.flips[:MOST_SHOWN]:
         typer.echo(f"  {flip.before:>17} → {flip.after:<17} {plain(flip.task_id)}")
     if len(comparison.flips) > MOST_SHOWN:

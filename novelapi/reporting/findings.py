@@ -131,7 +131,7 @@ def _what_remains(analysis: Analysis) -> Finding | None:
         label, times = max(summary.labels.items(), key=lambda item: item[1])
         return Finding(
             lead=f"{count(times)} of {count(summary.failed)}",
-            text=f"remaining failures {_with(runs[index])} are {label}.",
+            text=f"failures {_with(runs[index])} are {label}, the most frequent cause.",
             evidence=", ".join(f"{name} {number}" for name, number in summary.labels.items()) + ".",
         )
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
@@ -11,13 +11,40 @@ from novelapi.records.base import Record
 from novelapi.reporting.rows import Rows
 from novelapi.reporting.runs import read_manifest
 
+
+class StageWords(Record):
+    """How a stage is presented."""
+
+    title: str
+    """Name for readers."""
+
+    kept: str
+    """Name of the count of what it handed on."""
+
+    unit: str
+    """What that is."""
+
+    losses: str
+    """What its reasons are about."""
+
+
 STAGES = {
-    "stage1_discovery": ("Discovery", "candidates", "APIs that are new or changed"),
-    "stage2_knowledge": ("Knowledge", "bundles", "APIs with a knowledge bundle"),
-    "stage3_tasks": ("Tasks", "tasks", "tasks whose reference passes and whose mutants fail"),
-    "stage4_filtered": ("Gates", "accepted", "tasks that are new to the model"),
+    "stage1_discovery": StageWords(
+        title="Discovery", kept="candidates", unit="APIs that are new or changed", losses="Names left out"
+    ),
+    "stage2_knowledge": StageWords(
+        title="Knowledge", kept="bundles", unit="APIs with a knowledge bundle", losses="Components without content"
+    ),
+    "stage3_tasks": StageWords(
+        title="Tasks",
+        kept="tasks",
+        unit="tasks whose reference passes and whose mutants fail",
+        losses="APIs without a task",
+    ),
+    "stage4_filtered": StageWords(
+        title="Gates", kept="accepted", unit="tasks that are new to the model", losses="Tasks refused"
+    ),
 }
-"""Stage, its title, the count of what it kept, and what that is."""
 
 
 class FunnelStage(Record):
@@ -32,14 +59,11 @@ class FunnelStage(Record):
     stage: str
     """Name of the stage, such as `stage1_discovery`."""
 
-    title: str
-    """Name for readers."""
+    words: StageWords
+    """How it is presented."""
 
-    unit: str
-    """What is counted, in words."""
-
-    kept: int
-    """Units that the stage handed on."""
+    kept: int | None
+    """Units that the stage handed on; null while it is not finished."""
 
     counts: dict[str, int] = Field(default_factory=dict)
     """All other counts of the stage."""
@@ -71,15 +95,11 @@ def funnel_total(stages: Sequence[FunnelStage]) -> list[FunnelStage]:
     for name in STAGES:
         parts = [stage for stage in mine if stage.stage == name]
         if parts:
-            reasons: dict[str, int] = {}
-            for part in parts:
-                for reason, count in part.reasons.items():
-                    reasons[reason] = reasons.get(reason, 0) + count
             together = {
                 "library": ", ".join(part.library for part in parts),
-                "kept": sum(part.kept for part in parts),
-                "counts": {},
-                "reasons": _ordered(reasons),
+                "kept": None if any(part.kept is None for part in parts) else sum(part.kept or 0 for part in parts),
+                "counts": _added(part.counts for part in parts),
+                "reasons": _ordered(_added(part.reasons for part in parts)),
             }
             totals.append(parts[0].model_copy(update=together))
     return totals
@@ -87,7 +107,7 @@ def funnel_total(stages: Sequence[FunnelStage]) -> list[FunnelStage]:
 
 def _read_library(layout: Layout, library: str, model: str) -> list[FunnelStage]:
     stages: list[FunnelStage] = []
-    for stage, (title, key, unit) in STAGES.items():
+    for stage, words in STAGES.items():
         path = layout.stage_manifest(library, stage, model)
         if not path.exists():
             continue
@@ -99,14 +119,21 @@ def _read_library(layout: Layout, library: str, model: str) -> list[FunnelStage]
                 library=library,
                 model=model,
                 stage=stage,
-                title=title,
-                unit=unit,
-                kept=numbers.pop(key, 0),
+                words=words,
+                kept=numbers.pop(words.kept, None),
                 counts=numbers,
                 reasons=_ordered(reasons if isinstance(reasons, dict) else {}),
             )
         )
     return stages
+
+
+def _added(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, count in part.items():
+            total[name] = total.get(name, 0) + count
+    return total
 
 
 def _ordered(reasons: dict[str, int]) -> dict[str, int]:

@@ -18,8 +18,8 @@ from novelapi.reporting.runs import TASKS, Run
 def tasks_file(run: Run, override: Path | None = None) -> Path:
     """Return the file of the tasks of a run.
 
-    It is `override`, or the one that the manifest names (`spec.instance` or `spec.tasks`), or tasks.jsonl in the
-    folder, or the instance of the experiment.
+    It is `override`, or tasks.jsonl in the folder, or the one that the manifest names (`spec.instance` or
+    `spec.tasks`), or the instance of the experiment.
 
     Raises:
         DataError: there is none.
@@ -61,11 +61,11 @@ def has_changed(run: Run, path: Path) -> bool:
 
 def _candidates(run: Run) -> Iterator[Path]:
     home = Layout.home_of(run.folder)
+    yield run.folder / TASKS
     for name in ("instance", "tasks"):
         named = run.spec.get(name)
         if isinstance(named, str) and named:
             yield from (base / named for base in (run.folder, home, Path()) if base is not None)
-    yield run.folder / TASKS
     group = run.experiment.removesuffix(f"-{run.model}")
     if home is not None and group != run.experiment:
         yield Layout(home).instance(group, run.model) / "instance.jsonl"

@@ -20,7 +20,7 @@ from novelapi.reporting.funnel import funnel_total
 from novelapi.reporting.outcomes import CODES
 from novelapi.reporting.palette import ON_COLOUR, light, svg_dark_style
 from novelapi.reporting.sankey import NODE, WIDTH, Sankey
-from novelapi.reporting.text import points
+from novelapi.reporting.text import count, points
 from novelapi.reporting.views import MOST_REASONS, flow_views, label_view, run_groups
 
 ROW = 0.27
@@ -169,7 +169,7 @@ def draw_funnel(analysis: Analysis) -> Figure | None:
         axes.barh(range(len(reasons)), [lost for _, lost in reasons], height=0.16, color=light("bad"), alpha=0.6)
         for y, (reason, lost) in enumerate(reasons):
             axes.text(0, y - 0.2, f"{reason}  {lost:,}", va="bottom", size=6.5)
-        axes.set_title(f"{stage.title}: {stage.kept:,} kept", loc="left", size=9, weight="bold")
+        axes.set_title(f"{stage.words.title}: {count(stage.kept)}", loc="left", size=9, weight="bold")
         axes.set_ylim(max(most, 1) - 0.4, -0.9)
         axes.axis("off")
     return figure

@@ -58,7 +58,10 @@ def method_notes(analysis: Analysis) -> list[tuple[str, str]]:
         "seed": analysis.seed,
         "threshold": f"{analysis.threshold:g}",
     }
-    return [(title, " ".join(text.split()).format(**figures)) for title, text in METHOD.items()]
+    left_out = () if analysis.differences else ("Comparisons", "Overlap")
+    return [
+        (title, " ".join(text.split()).format(**figures)) for title, text in METHOD.items() if title not in left_out
+    ]
 
 
 METHOD = {
@@ -80,7 +83,7 @@ METHOD = {
         comparisons are repeated without tasks above {threshold}.""",
     "Proved verdicts": """
         A verdict is strong when the real call ran where the answer could not reach it, or when the flow of the value
-        was proved; all others are weak. The table of differences repeats every comparison on strong ones.""",
+        was proved; all others are weak. Comparisons are repeated on strong ones alone.""",
     "Causes of failure": """
         WrongSyntax: does not compile. WrongImport: the target was meant and not reached. WrongAPISelection: something
         else was called. WrongParam: the target refused the arguments. WrongShapeDtype: it refused the structure of

@@ -236,7 +236,7 @@ def funnel_table(analysis: Analysis) -> Table:
     """Return what each stage kept and lost, one row per reason."""
     rows: list[dict[str, Any]] = []
     for stage in analysis.funnel:
-        cells = {"library": stage.library, "model": stage.model, "stage": stage.title, "kept": stage.kept}
+        cells = {"library": stage.library, "model": stage.model, "stage": stage.words.title}
         rows.append({**cells, "reason": "kept", "count": stage.kept})
         rows += [{**cells, "reason": reason, "count": lost} for reason, lost in stage.reasons.items()]
     columns = [

@@ -15,7 +15,8 @@ from novelapi.reporting.outcomes import CODES, FAILURES, MISSING, OUTCOMES, PASS
 from novelapi.reporting.runs import Run
 from novelapi.reporting.sankey import draw_sankey
 from novelapi.reporting.stats.intervals import Interval
-from novelapi.reporting.text import percent, points
+from novelapi.reporting.text import count as count_text
+from novelapi.reporting.text import percent, plural, points
 
 View = dict[str, Any]
 
@@ -148,16 +149,22 @@ def funnel_view(analysis: Analysis) -> list[View]:
         rest = reasons[MOST_REASONS:]
         stages.append(
             {
-                "title": stage.title,
-                "library": stage.library,
-                "kept": stage.kept,
-                "unit": stage.unit,
+                "words": stage.words,
+                "kept": count_text(stage.kept),
+                "more_counts": _stage_counts(stage.counts),
                 "losses": losses,
                 "more": len(rest),
                 "more_count": sum(count for _, count in rest),
             }
         )
     return stages
+
+
+def _stage_counts(counts: dict[str, int]) -> str:
+    """The counts that say how varied the units are, in words."""
+    parts = [f"of {plural(counts['apis'], 'API')}"] if "apis" in counts else []
+    parts += [f"{count_text(counts[name])} {name}" for name in ("easy", "medium", "hard", "modified") if name in counts]
+    return ", ".join(parts)
 
 
 def _group_title(experiment: str, model: str, delivery: str, several: bool) -> str:

@@ -39,12 +39,12 @@ function marksOf(row) {
   for (const error of [evidence.error, ...(evidence.inputs ?? []).map((input) => input.error)]) {
     if (!error || row.outcome !== "fail") continue;
     const line = error.position?.[0] ?? (error.frames ?? []).findLast((frame) => frame.where === "completion")?.line;
-    if (line && !errors.has(line)) errors.set(line, `${shortType(error.type)}: ${error.message}`);
+    if (line && !errors.has(line)) errors.set(line, described(error));
   }
   return { calls, errors };
 }
 
-const shortType = (type) => String(type ?? "").replace(/^builtins\./, "");
+const described = (error) => [String(error.type ?? "").replace(/^builtins\./, ""), error.message].filter(Boolean).join(": ");
 
 function promptSection(details, task, runIndex, row) {
   const base = index.runs[runIndex].base;
@@ -81,7 +81,7 @@ function inputSection(row) {
   const cards = inputs.map((input) =>
     element(
       "div", { class: "card" },
-      element("p", {}, element("b", {}, `Input ${input.index}: `), input.equal ? "as expected" : visible(input.error ? `raised ${shortType(input.error.type)}: ${input.error.message}` : input.difference || "not as expected")),
+      element("p", {}, element("b", {}, `Input ${input.index}: `), input.equal ? "as expected" : visible(input.error ? `raised ${described(input.error)}` : input.difference || "not as expected")),
       element("dl", { class: "pairs" }, !input.equal && pair("expected", input.expected), pair(input.equal ? "answer" : "got", input.answer)),
       input.error && errorFrames(input.error),
     ),
@@ -96,7 +96,7 @@ function errorSection(row) {
   if (!error) return null;
   return [
     element("h3", {}, "What ended it"),
-    element("div", { class: "card" }, element("p", {}, visible(`${shortType(error.type)}: ${error.message}`)), errorFrames(error)),
+    element("div", { class: "card" }, element("p", {}, visible(described(error))), errorFrames(error)),
   ];
 }
 
@@ -129,7 +129,7 @@ function callSection(row) {
     ].filter(Boolean);
     return element(
       "div", { class: "card" },
-      element("dl", { class: "pairs" }, pair("call", `${call.api}(${values.join(", ")})`), pair("gave", call.returned ? call.result : ""), call.error && pair("raised", `${shortType(call.error.type)}: ${call.error.message}`)),
+      element("dl", { class: "pairs" }, pair("call", `${call.api}(${values.join(", ")})`), pair("gave", call.returned ? call.result : ""), call.error && pair("raised", described(call.error))),
       element("p", { class: "note" }, visible(facts.join(" · "), false)),
     );
   });
@@ -139,7 +139,7 @@ function callSection(row) {
 function stubSection(row) {
   const stubs = row.evidence?.stubs ?? [];
   if (!stubs.length) return null;
-  const lines = stubs.map((stub) => element("div", { class: "card" }, element("p", {}, stub.changed ? `With the target's result ${stub.stub}, the answer changes:` : `With the target's result ${stub.stub}, the answer stays the same.`), element("dl", { class: "pairs" }, pair("answer", stub.answer))));
+  const lines = stubs.map((stub) => element("div", { class: "card" }, element("p", {}, visible(`With the target's result replaced (${stub.stub}) the answer ${stub.changed ? "changes" : "stays the same"}.`, false)), element("dl", { class: "pairs" }, pair("answer", stub.answer))));
   return [element("h3", {}, "Does the result flow from the API?"), lines];
 }
 
