@@ -346,6 +346,11 @@ def write_stages(layout: Layout, library: str, model: str, tasks: int) -> None:
         "stage3_tasks": {
             "drafted": 640,
             "tasks": tasks + 74,
+            "apis": 61,
+            "easy": tasks - 10,
+            "medium": 50,
+            "hard": 34,
+            "modified": 21,
             "reasons": {"mutant_passes": 211, "gold_unstable": 52, "not_plain_data": 140, "result_unused": 63},
         },
         "stage4_filtered": {

@@ -24,7 +24,7 @@ from novelapi.reporting.payload import Package
 from novelapi.reporting.prose import facts, kicker, method_notes
 from novelapi.reporting.table import Table, shown, to_csv
 from novelapi.reporting.tables import api_counts
-from novelapi.reporting.text import marked
+from novelapi.reporting.text import marked, plain
 from novelapi.reporting.views import difference_view, flow_views, funnel_view, label_view, pass_view, run_groups
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -53,7 +53,7 @@ def render_page(
     position = {api: index for index, api in enumerate(apis)}
     script = _script()
     context = {
-        "title": title,
+        "title": plain(title),
         "version": __version__,
         "style": Markup(css_variables() + (TEMPLATES / "style.css").read_text("utf-8")),  # noqa: S704  our own
         "script": Markup(script),  # noqa: S704  our own files
@@ -150,7 +150,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["marked"] = marked
+    environment.filters.update(marked=marked, plain=plain)
     functions: dict[str, Any] = environment.globals
     functions |= {"shown": shown, "csv_link": _csv_link}
     return environment

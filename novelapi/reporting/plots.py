@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from novelapi.reporting.funnel import funnel_total
 from novelapi.reporting.outcomes import CODES
 from novelapi.reporting.palette import ON_COLOUR, light, svg_dark_style
 from novelapi.reporting.sankey import NODE, WIDTH, Sankey
-from novelapi.reporting.text import count, points
+from novelapi.reporting.text import count, plain, points
 from novelapi.reporting.views import MOST_REASONS, flow_views, label_view, run_groups
 
 ROW = 0.27
@@ -43,7 +44,7 @@ STYLE: dict[Any, Any] = {
     "savefig.facecolor": light("paper"),
     "svg.fonttype": "none",
     "svg.hashsalt": "novelapi",
-    "axes.unicode_minus": True,
+    "text.parse_math": False,  # a dollar in a name is a dollar
 }
 DPI = 160
 
@@ -58,7 +59,9 @@ def write_figures(analysis: Analysis, folder: Path) -> list[Path]:
         "funnel": draw_funnel,
     }
     written: list[Path] = []
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # Names in a script that the font lacks become boxes in png files; svg files hold them as text.
+        warnings.filterwarnings("ignore", message="Glyph")
         for name, draw in drawers.items():
             figure = draw(analysis)
             if figure is not None:
@@ -70,7 +73,7 @@ def draw_pass(analysis: Analysis) -> Figure | None:
     """pass@1 with its interval, one row per run."""
     rows: list[tuple[str, int | None]] = []
     for title, members in run_groups(analysis.rows.runs):
-        rows += [(title, None)] if title else []
+        rows += [(plain(title), None)] if title else []
         rows += [(_name(analysis, index), index) for index in members]
     figure, axes = _rows([name for name, _ in rows], [index is None for _, index in rows])
     for y, (_, index) in enumerate(rows):
@@ -88,8 +91,8 @@ def draw_labels(analysis: Analysis) -> Figure | None:
     view = label_view(analysis)
     rows: list[tuple[str, list[dict[str, Any]] | None]] = []
     for group in view["groups"]:
-        rows += [(group["title"], None)] if group["title"] else []
-        rows += [(row["name"], row["segments"]) for row in group["rows"]]
+        rows += [(plain(group["title"]), None)] if group["title"] else []
+        rows += [(plain(row["name"]), row["segments"]) for row in group["rows"]]
     figure, axes = _rows([name for name, _ in rows], [segments is None for _, segments in rows], legend=True)
     for y, (_, segments) in enumerate(rows):
         left = 0.0
@@ -149,8 +152,8 @@ def draw_flows(analysis: Analysis) -> Figure | None:
         for node in nodes:
             axes.add_patch(Rectangle((x, node.top), NODE, node.height, facecolor=light(node.name), edgecolor="none"))
             axes.text(text_x, node.middle, f"{CODES[node.name]}  {node.name} {node.tasks}", ha=align, va="center")
-    axes.text(0, -10, views[0]["first"], ha="left", va="bottom", color=light("soft"))
-    axes.text(WIDTH, -10, views[0]["second"], ha="right", va="bottom", color=light("soft"))
+    axes.text(0, -10, plain(views[0]["first"]), ha="left", va="bottom", color=light("soft"))
+    axes.text(WIDTH, -10, plain(views[0]["second"]), ha="right", va="bottom", color=light("soft"))
     axes.set_xlim(-42, WIDTH + 42)
     axes.set_ylim(sankey.height, -24)
     axes.axis("off")
@@ -168,7 +171,7 @@ def draw_funnel(analysis: Analysis) -> Figure | None:
         reasons = list(stage.reasons.items())[:most]
         axes.barh(range(len(reasons)), [lost for _, lost in reasons], height=0.16, color=light("bad"), alpha=0.6)
         for y, (reason, lost) in enumerate(reasons):
-            axes.text(0, y - 0.2, f"{reason}  {lost:,}", va="bottom", size=6.5)
+            axes.text(0, y - 0.2, f"{plain(reason)}  {lost:,}", va="bottom", size=6.5)
         axes.set_title(f"{stage.words.title}: {count(stage.kept)}", loc="left", size=9, weight="bold")
         axes.set_ylim(max(most, 1) - 0.4, -0.9)
         axes.axis("off")
@@ -212,7 +215,7 @@ def _outline(path: str) -> Outline:
 
 def _name(analysis: Analysis, index: int) -> str:
     run = analysis.rows.runs[index]
-    return run.condition or run.name
+    return plain(run.condition or run.name)
 
 
 def _write_svg(figure: Figure, path: Path) -> Path:

@@ -105,8 +105,11 @@ def find_runs(paths: Iterable[Path], *, repeats: bool = False) -> FoundRuns:
             raise UsageError(f"{path} holds no run; give a folder with {RESULTS}, or the folder of an experiment")
         folders += [folder for folder in started if (folder / RESULTS).exists()]
         empty += [folder for folder in started if not (folder / RESULTS).exists()]
+    if not folders:
+        names = ", ".join(str(folder) for folder in empty)
+        raise UsageError(f"no results yet in {names}; wait for the run, or finish it with `novelapi run`")
     unique = dict.fromkeys(folder.resolve() for folder in folders)
-    runs = sorted((_read_run(folder) for folder in unique), key=run_order)
+    runs = sorted(_with_models([_read_run(folder) for folder in unique]), key=run_order)
     if not repeats:
         _require_distinct(runs)
     return FoundRuns(runs=_with_unique_names(runs), empty=tuple(dict.fromkeys(empty)))
@@ -180,13 +183,14 @@ def _require_distinct(runs: Sequence[Run]) -> None:
             raise UsageError(f"the cell {name} was given twice ({other.folder}, {run.folder}); leave one out")
 
 
-def _with_unique_names(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Name runs by cell; with several experiments, by experiment and cell; else by their folders.
-
-    A run without a manifest takes the model of its experiment.
-    """
+def _with_models(runs: Sequence[Run]) -> list[Run]:
+    """A run without a manifest takes the model of its experiment."""
     models = {run.experiment: run.model for run in runs if run.model}
-    runs = [run.model_copy(update={"model": run.model or models.get(run.experiment, "")}) for run in runs]
+    return [run.model_copy(update={"model": run.model or models.get(run.experiment, "")}) for run in runs]
+
+
+def _with_unique_names(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Name runs by cell; with several experiments, by experiment and cell; else by their folders."""
     names = [run.name for run in runs]
     for longer in (lambda run: f"{run.experiment}/{run.name}", lambda run: str(run.folder)):
         if len(set(names)) < len(names):
