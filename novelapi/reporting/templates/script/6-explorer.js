@@ -112,7 +112,8 @@ function startExplorer() {
     header.replaceChildren(element("button", { type: "button", click: () => sortBy(header) }, header.textContent));
   }
   const refresh = () => { state.limit = PAGE; applyFilters(); };
-  byId("filters").addEventListener("input", refresh);
+  byId("filter-text").addEventListener("input", refresh);
+  for (const id of ["filter-change", "filter-outcome", "filter-run"]) byId(id).addEventListener("change", refresh);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   byId("more").addEventListener("click", () => { state.limit += PAGE; applyFilters(); });
   byId("filters").hidden = false;
