@@ -117,6 +117,12 @@ class Layout:
         """Folder of one cell: manifest.json, predictions.jsonl, results.jsonl, summary.json."""
         return self.experiment(experiment) / safe_name(cell)
 
+    @staticmethod
+    def home_of(cell: Path) -> Path | None:
+        """Return the home that a cell lies in (`home/results/experiment/cell`), null if it lies elsewhere."""
+        parents = cell.absolute().parents
+        return parents[2] if len(parents) > 2 and parents[1].name == "results" else None
+
     def analysis(self, experiment: str) -> Path:
         """Folder of tables, figures and report of an experiment."""
         return self.home / "analysis" / safe_name(experiment)
