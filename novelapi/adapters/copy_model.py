@@ -30,7 +30,7 @@ from novelapi.adapters.copying.reading import (
     read_prompt,
     signature_parameters,
 )
-from novelapi.adapters.copying.wording import options, wrappers
+from novelapi.adapters.copying.wording import described, options, wrappers
 from novelapi.adapters.copying.words import words
 from novelapi.fingerprint import text_digest
 from novelapi.inference.requests import complete_by_stream
@@ -108,7 +108,7 @@ class CopyModel:
         for first, callee in enumerate(self._callees(reading)):
             for second, arguments in enumerate(_bindings(reading, callee)):
                 attributes = [name for usage in callee.usages for name in usage.attributes]
-                for third, wrapper in enumerate(wrappers(reading.description, attributes, callee.text)):
+                for third, wrapper in enumerate(wrappers(reading.description, attributes)):
                     scored.append((2 * first + second + third, _write(reading, callee, arguments, wrapper)))
         scored.sort(key=lambda item: item[0])  # stable: equal ranks keep their order
         answers = dict.fromkeys(text for _, text in scored)
@@ -168,7 +168,7 @@ def _bindings(reading: Reading, callee: _Callee) -> list[Arguments]:
     entry, ways = reading.parameters, []
     constants = {name: value for usage in callee.usages for name, value in reversed(usage.constants.items())}
     if callee.parameters is not None:
-        bound = bind_by_parameters(entry, callee.parameters, callee.is_method)
+        bound = bind_by_parameters(entry, callee.parameters, callee.is_method, described(reading.description))
         taken = {name for name, _ in bound.keywords} | set(bound.positional)
         free = [item for item in callee.parameters if item.name not in taken and item.default is not None]
         ways.append(bound.with_options(options(reading.description, free, constants)))
@@ -202,7 +202,11 @@ def _write(reading: Reading, callee: _Callee, arguments: Arguments, wrapper: str
         lines += [needed, "", ""] if needed else []
     lines.append(reading.signature)
     lines += [f"    {line}" for statement in arguments.setup for line in statement.splitlines()]
-    lines.append(f"    return {wrapper.format(f'{function}({arguments.text()})')}")
+    call = f"{function}({arguments.text()})"
+    if wrapper.count("{0}") > 1:
+        lines.append(f"    result = {call}")
+        call = "result"
+    lines.append(f"    return {wrapper.format(call)}")
     return "```python\n" + "\n".join(lines) + "\n```\n"
 
 

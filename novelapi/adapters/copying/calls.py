@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from novelapi.adapters.copying.reading import Parameter, import_aliases
+from novelapi.adapters.copying.words import likeness
+
+_ALIKE = 0.6
+"""Share of common words from which two descriptions are taken to speak of the same parameter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,14 +69,29 @@ def positional_arguments(entry: Sequence[str], is_method: bool) -> Arguments:
     return Arguments(receiver=entry[0] if is_method and entry else None, positional=tuple(entry[is_method:]))
 
 
-def bind_by_parameters(entry: Sequence[str], parameters: Sequence[Parameter], is_method: bool) -> Arguments:
-    """Match by equal names, then by similar ones, then required parameters in order, then optional ones."""
+def bind_by_parameters(
+    entry: Sequence[str], parameters: Sequence[Parameter], is_method: bool, described: Mapping[str, str]
+) -> Arguments:
+    """Match by equal names, by equal descriptions, by similar names; then required ones in order, then optional ones.
+
+    Args:
+        entry: parameters of the entry point.
+        parameters: documented parameters of what is called.
+        is_method: whether there is a receiver besides them.
+        described: what the task says of the parameters of the entry point.
+    """
+    alike = lambda name, item: likeness(described.get(name, ""), item.text) >= _ALIKE  # noqa: E731
+    rules: tuple[Callable[[str, Parameter], bool], ...] = (
+        lambda name, item: name == item.name,
+        alike,
+        lambda name, item: _similar(name, item.name),
+    )
     receiver = entry[0] if is_method and entry and entry[0] not in {item.name for item in parameters} else None
     left = [name for name in entry if name != receiver]
     bound: dict[str, str] = {}
-    for same in (str.__eq__, _similar):
+    for same in rules:
         for item in parameters:
-            found = next((name for name in left if item.name not in bound and same(name, item.name)), None)
+            found = next((name for name in left if item.name not in bound and same(name, item)), None)
             if found:
                 bound[item.name] = found
                 left.remove(found)
