@@ -156,12 +156,10 @@ class KnowledgeBundle(Record):
             "returns": rest.pop("returns", None),
             "signature": rest.pop("signature", None),
         }
-        return cls.model_validate(
-            {
-                **rest,
-                "surface": surface,
-                "exemplars": rest.pop("E", None),
-                "m_prose": rest.pop("M_prose", None),
-                "m_code": rest.pop("M_code", None),
-            }
-        )
+        components = {
+            "surface": surface,
+            "exemplars": rest.pop("E", None),
+            "m_prose": rest.pop("M_prose", None),
+            "m_code": rest.pop("M_code", None),
+        }
+        return cls.model_validate({**rest, **components})

@@ -1,0 +1,361 @@
+"""Runs many small programs: the library is imported once, each program in a fork of its own, bounded in everything.
+
+Request: {"preload": [modules], "targets": {api: {"parameters": [names that a position can reach]}},
+          "limits": {"cpu_s", "wall_s", "memory_mb", "output"}, "seed",
+          "programs": [{"id", "code", "targets": [api, ...]}]}
+Answer: {"results": {id: {"ok", "error", "output", "calls", "cpu_ms"}}, "unresolved": {api: reason}}
+
+The calls of the targets are observed at the call sites of the program itself: what the library calls by itself does
+not count. See `instrument`.
+"""
+
+import ast
+import contextlib
+import importlib
+import io
+import json
+import linecache
+import os
+import random
+import resource
+import selectors
+import shutil
+import signal
+import sys
+import time
+import traceback
+import types
+import warnings
+
+from novelapi_targets import resolve
+
+NAME = "example.py"
+
+
+def main():
+    request = json.load(sys.stdin)
+    answer_fd = int(sys.argv[1])
+    os.set_inheritable(answer_fd, False)
+    sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(os.path.abspath(__file__))]
+    warnings.simplefilter("ignore")
+    targets, unresolved = prepare(request)
+    results, exhausted = {}, {}
+    for number, program in enumerate(request["programs"]):
+        api = tuple(program["targets"])
+        if exhausted.get(api, 0) >= 2:
+            results[program["id"]] = failure("TimeLimit", "not tried: two programs of this API ran out of time", 0)
+            continue
+        result = run(program, targets, request, number)
+        ran_out = result["cpu_ms"] >= 900 * request["limits"]["cpu_s"]
+        exhausted[api] = exhausted.get(api, 0) + (not result["ok"] and ran_out)
+        results[program["id"]] = result
+    with os.fdopen(answer_fd, "w") as stream:
+        json.dump({"results": results, "unresolved": unresolved}, stream)
+        stream.flush()
+        os._exit(0)
+
+
+def prepare(request):
+    """Import, never use: a library that was only imported survives forks."""
+    targets, unresolved = {}, {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for name in request["preload"]:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+        for api, details in request["targets"].items():
+            try:
+                target = resolve(api)
+            except LookupError as error:
+                unresolved[api] = str(error)
+                continue
+            target.parameters = details.get("parameters", [])
+            targets[api] = target
+    return targets, unresolved
+
+
+def run(program, targets, request, number):
+    """Fork, run, wait; kill the whole group of the child whatever happened."""
+    limits = request["limits"]
+    read_end, write_end = os.pipe()
+    folder = os.path.join(os.getcwd(), "run%d" % number)
+    os.mkdir(folder)
+    pid = os.fork()
+    if pid == 0:
+        os.close(read_end)
+        try:
+            child(program, targets, request, folder, write_end)
+        finally:
+            os._exit(70)
+    os.close(write_end)
+    data, timed_out = drain(read_end, time.monotonic() + limits["wall_s"])
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    _, status, usage = os.wait4(pid, 0)
+    shutil.rmtree(folder, ignore_errors=True)
+    cpu_ms = int(1000 * (usage.ru_utime + usage.ru_stime))
+    if timed_out:
+        return failure("TimeLimit", "longer than %s s" % limits["wall_s"], cpu_ms)
+    try:
+        result = json.loads(data)
+    except ValueError:
+        return failure("Died", "ended without an answer (status %d)" % status, cpu_ms)
+    result["cpu_ms"] = cpu_ms
+    return result
+
+
+def drain(fd, deadline):
+    data = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(fd, selectors.EVENT_READ)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not selector.select(left):
+                os.close(fd)
+                return bytes(data), True
+            chunk = os.read(fd, 1 << 16)
+            if not chunk:
+                os.close(fd)
+                return bytes(data), False
+            data += chunk
+
+
+def failure(kind, message, cpu_ms):
+    error = {"type": kind, "message": message, "line": None}
+    return {"ok": False, "error": error, "output": "", "calls": [], "cpu_ms": cpu_ms}
+
+
+def child(program, targets, request, folder, write_end):
+    limits = request["limits"]
+    os.setsid()
+    os.chdir(folder)
+    # The parent has used CPU time of its own, and a fork starts at zero: the limit is the program's alone.
+    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_s"], limits["cpu_s"]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 20, 32 << 20))
+    with contextlib.suppress(ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (limits["memory_mb"] << 20, limits["memory_mb"] << 20))
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    reseed(request["seed"])
+    result = execute(program, [targets[api] for api in program["targets"] if api in targets], limits)
+    data = json.dumps(result).encode()
+    while data:
+        data = data[os.write(write_end, data) :]
+    os._exit(0)
+
+
+def reseed(seed):
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(numpy, "random"):
+        numpy.random.seed(seed)
+
+
+def execute(program, targets, limits):
+    """Run one program as an interactive session would: bare expressions at the top level show their value."""
+    out = Capped(limits["output"])
+    spy = Spy(targets)
+    try:
+        tree = instrument(ast.parse(program["code"], NAME), {target.leaf for target in targets})
+        code = compile(tree, NAME, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return failure(type(error).__name__, str(error), 0)
+    linecache.cache[NAME] = (len(program["code"]), None, program["code"].splitlines(True), NAME)
+    module = types.ModuleType("__main__")
+    module.__file__ = NAME
+    sys.modules["__main__"] = module
+
+    def show(value):
+        if value is not None:
+            out.write(repr(value) + "\n")
+
+    module.__dict__.update(_novelapi_show=show, _novelapi_call=spy.call, _novelapi_get=spy.get)
+    sys.stdout, sys.stderr = out, io.StringIO()
+    error = None
+    try:
+        exec(code, module.__dict__)
+    except BaseException as caught:
+        error = describe_error(caught)
+    return {"ok": error is None, "error": error, "output": out.getvalue(), "calls": spy.calls, "cpu_ms": 0}
+
+
+def describe_error(caught):
+    """Return type, message and line in the program of an exception that ended it."""
+    line = None
+    for frame, number in traceback.walk_tb(caught.__traceback__):
+        if frame.f_code.co_filename == NAME:
+            line = number
+    try:
+        message = str(caught)[:600]
+    except Exception:
+        message = ""
+    return {"type": type(caught).__name__, "message": message, "line": line}
+
+
+class Capped(io.StringIO):
+    """Keeps the first characters that are written and drops the rest."""
+
+    def __init__(self, cap):
+        super().__init__()
+        self.left = cap
+
+    def write(self, text):
+        super().write(text[: max(0, self.left)])
+        self.left -= len(text)
+        return len(text)
+
+
+def instrument(tree, leaves):
+    """Let every call, decorator and attribute of the program pass through the spy, top-level expressions be shown."""
+    tree = Instrument(leaves).visit(tree)
+    for position, node in enumerate(tree.body):
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
+            shown = ast.Call(func=ast.Name("_novelapi_show", ast.Load()), args=[node.value], keywords=[])
+            tree.body[position] = ast.copy_location(ast.Expr(value=shown), node)
+    return ast.fix_missing_locations(tree)
+
+
+class Instrument(ast.NodeTransformer):
+    def __init__(self, leaves):
+        self.leaves = leaves
+
+    def visit_Call(self, node):
+        plain = isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "dir")
+        node = self.generic_visit(node)
+        if not plain:
+            node.func = through("_novelapi_call", node.func)
+        return node
+
+    def visit_Attribute(self, node):
+        node = self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and node.attr in self.leaves and not node.attr.startswith("__"):
+            call = through("_novelapi_get", node.value)
+            call.args.append(ast.copy_location(ast.Constant(node.attr), node))
+            return ast.copy_location(call, node)
+        return node
+
+    def visit_FunctionDef(self, node):
+        return self.decorated(node)
+
+    def visit_AsyncFunctionDef(self, node):
+        return self.decorated(node)
+
+    def visit_ClassDef(self, node):
+        return self.decorated(node)
+
+    def decorated(self, node):
+        bare = [index for index, item in enumerate(node.decorator_list) if isinstance(item, (ast.Name, ast.Attribute))]
+        node = self.generic_visit(node)
+        for index in bare:
+            node.decorator_list[index] = through("_novelapi_call", node.decorator_list[index])
+        return node
+
+
+def through(name, node):
+    call = ast.Call(func=ast.Name(name, ast.Load()), args=[node], keywords=[])
+    return ast.copy_location(call, node)
+
+
+class Spy:
+    """Recognises the targets at the call sites and notes how they were called."""
+
+    def __init__(self, targets):
+        self.targets = targets
+        self.calls = []
+
+    def call(self, function):
+        """Return the callee itself, or a recorder around it when it is a target."""
+        for target in self.targets:
+            if is_target(function, target):
+                return Recorder(function, target, self.calls)
+        return function
+
+    def get(self, obj, name):
+        """Read an attribute; reading a property that is a target counts as a call of it."""
+        for target in self.targets:
+            if target.leaf == name and target.owner is not None and isinstance(obj, target.owner):
+                if not callable(target.obj) and not isinstance(target.obj, (classmethod, staticmethod)):
+                    note = {"api": target.path, "positional": 0, "keywords": [], "raised": None}
+                    self.calls.append(note)
+                    try:
+                        return getattr(obj, name)
+                    except BaseException as error:
+                        note["raised"] = type(error).__name__
+                        raise
+        return getattr(obj, name)
+
+
+class Recorder:
+    def __init__(self, function, target, calls):
+        self.function = function
+        self.target = target
+        self.calls = calls
+
+    def __call__(self, *args, **kwargs):
+        note = {"api": self.target.path, "positional": len(args), "keywords": sorted(kwargs), "raised": None}
+        if self.target.owner is not None and function_of(self.function) is self.function and args:
+            note["positional"] -= unbound(self.function, self.target)
+        if len(self.calls) < 50:
+            self.calls.append(note)
+        try:
+            return self.function(*args, **kwargs)
+        except BaseException as error:
+            note["raised"] = type(error).__name__
+            raise
+
+
+def unbound(function, target):
+    """Return 1 if a method is called on its class, with the receiver as first argument."""
+    return 0 if isinstance(target.obj, (classmethod, staticmethod)) else 1
+
+
+def function_of(function):
+    return getattr(function, "__func__", function)
+
+
+def is_target(function, target):
+    if target.owner is None:
+        if function is target.obj:
+            return True
+        if isinstance(target.obj, type):
+            return is_class(function, target.obj)
+        return False
+    raw = target.obj
+    if function is raw:
+        return True
+    inner = getattr(raw, "__func__", raw)
+    if isinstance(raw, staticmethod):
+        return function is inner
+    receiver = getattr(function, "__self__", None)
+    if receiver is None:
+        return False
+    fits = isinstance(receiver, target.owner) or (isinstance(receiver, type) and issubclass(receiver, target.owner))
+    if not fits:
+        return False
+    if getattr(function, "__func__", None) is inner:
+        return True
+    name = getattr(function, "__name__", None)
+    cls = receiver if isinstance(receiver, type) else type(receiver)
+    found = getattr(cls, target.leaf, None)
+    compiled = getattr(raw, "__name__", None) == name and not hasattr(raw, "__code__")
+    return name == target.leaf and (found is raw or compiled)
+
+
+def is_class(function, cls):
+    """Whether a call of `function` constructs the target: itself, a parametrised form, a subclass made on the spot."""
+    if getattr(function, "__origin__", None) is cls:
+        return True
+    if not isinstance(function, type):
+        return False
+    if function is cls:
+        return True
+    if cls.__module__ == "builtins" or not issubclass(function, cls):
+        return False
+    generic = getattr(function, "__pydantic_generic_metadata__", None) or {}
+    return function.__module__ == "__main__" or generic.get("origin") is cls
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Programs that ask the network: a small server of their own, on the loopback address, answers them."""
+
+from __future__ import annotations
+
+import re
+
+from novelapi.knowledge.trials import Trial
+
+_SIGNS = re.compile(
+    r"unreachable|Name or service not known|Temporary failure in name resolution|Connection refused|No route to host|"
+    r"getaddrinfo|All connection attempts failed",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"(?P<quote>[\"'])https?://[\w.-]+(?::\d+)?(?P<path>[^\"'\s{}]*)(?P=quote)")
+
+SERVER = """import http.server
+import threading
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b"" if self.command == "HEAD" else f"{self.command} {self.path}".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_DELETE = do_HEAD = do_OPTIONS = do_PATCH = do_POST = do_PUT = do_GET
+
+    def log_message(self, *arguments):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+base_url = f"http://127.0.0.1:{server.server_port}"
+"""
+"""Answers every request with its method and path."""
+
+
+def needs_network(trial: Trial) -> bool:
+    """Say whether a program ended because no network answered."""
+    return not trial.ok and bool(_SIGNS.search(trial.error_message))
+
+
+def served(code: str) -> str | None:
+    """Return a program whose addresses lead to a server of its own; null when it holds no address."""
+    changed, count = _URL.subn(lambda match: f'base_url + "{match.group("path") or "/"}"', code)
+    return f"{SERVER}\n{changed}" if count else None

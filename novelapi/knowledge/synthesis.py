@@ -1,0 +1,245 @@
+"""Synthesis: programs for APIs that no document uses, or uses without what is new."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from novelapi.knowledge.arguments import INERT, choices, values
+from novelapi.knowledge.corpus import Place
+from novelapi.knowledge.drafts import Draft, resolver, usable
+from novelapi.knowledge.material import Facts
+from novelapi.knowledge.names import BUILTINS, use_of
+from novelapi.knowledge.slicing import slice_program, steady
+from novelapi.knowledge.snippets import Statement, parse_or_none
+from novelapi.knowledge.targets import Target, sites
+from novelapi.records.bundle import KnownParameter
+
+MAX_DRAFTS = 24
+"""Programs per API and round."""
+
+_IMPORTS = {
+    "io": "import io",
+    "np": "import numpy as np",
+    "pd": "import pandas as pd",
+    "datetime": "import datetime",
+}
+
+
+def with_change(
+    target: Target, programs: Sequence[str], parameters: Sequence[KnownParameter], seen: Mapping[str, Sequence[str]]
+) -> Iterator[Draft]:
+    """Yield working programs with what is new added to their call: one value each, then pairs with documented choices.
+
+    Args:
+        target: a modified API.
+        programs: programs that run and call it without what is new.
+        parameters: S_param.
+        seen: values that calls in documents pass, per parameter name.
+    """
+    by_name = {item.name.lstrip("*"): item for item in parameters}
+    new = [
+        by_name[name]
+        for name in target.positional + tuple(sorted(target.new))
+        if name in by_name and name in target.new
+    ]
+    new = sorted(dict.fromkeys(item.name for item in new), key=lambda name: (name in INERT, name))
+    singles = [{name: value} for name in new for value in values(by_name[name], seen.get(name, ()))]
+    pairs = [
+        {**single, other.name: choice}
+        for single in singles
+        for other in parameters
+        if other.name not in target.new and not other.name.startswith("*")
+        for choice in [*choices(other), *([] if choices(other) else _truth(other))]
+        if choice != other.default
+    ]
+    combined = [dict(zip(new, row, strict=True)) for row in _joint(new, by_name, seen)] if len(new) > 1 else []
+    for extra in itertools.chain(singles, combined, pairs):
+        for program in programs:
+            code = _extended(program, target, extra)
+            if code is not None:
+                shown = ", ".join(f"{name}={value}" for name, value in extra.items())
+                yield Draft(code=code, source="synthesis", origin=f"an example with {shown} added")
+
+
+def _truth(parameter: KnownParameter) -> list[str]:
+    return [repr(parameter.default != "True")] if parameter.default in {"True", "False"} else []
+
+
+def _joint(
+    new: Sequence[str], by_name: Mapping[str, KnownParameter], seen: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, ...]]:
+    pools = [values(by_name[name], seen.get(name, ()))[:2] for name in new[:3]]
+    if all(pools) and len(pools) == len(new):
+        yield from itertools.product(*pools)
+
+
+def _extended(program: str, target: Target, extra: Mapping[str, str]) -> str | None:
+    """Return a program with keyword arguments added to the last call of the target; they replace equal ones."""
+    tree = parse_or_none(program)
+    if tree is None:
+        return None
+    imports = _imports(tree)
+    calls = [
+        site.node
+        for statement in tree.body
+        for site in sites(statement, target, imports)
+        if isinstance(site.node, ast.Call)
+    ]
+    if not calls:
+        return None
+    call = calls[-1]
+    original = ast.unparse(call)
+    positional = set(target.positional[: len(call.args)])
+    if positional & set(extra) or any(isinstance(item, ast.Starred) for item in call.args):
+        return None
+    changed = copy.deepcopy(call)
+    changed.keywords = [item for item in changed.keywords if item.arg not in extra]
+    for name, value in extra.items():
+        changed.keywords.append(ast.keyword(arg=name, value=ast.parse(_fill(value, original), mode="eval").body))
+    text = ast.get_source_segment(program, call)
+    if text is None or program.count(text) < 1:
+        return None
+    start = program.rindex(text)
+    code = program[:start] + ast.unparse(changed) + program[start + len(text) :]
+    return _with_imports(code)
+
+
+def _fill(value: str, call: str) -> str:
+    return value.replace("CALL", call)
+
+
+def _imports(tree: ast.Module) -> dict[str, str]:
+    from novelapi.knowledge.names import imports_of  # noqa: PLC0415
+
+    return imports_of(tree)
+
+
+def _with_imports(code: str) -> str | None:
+    """Add the imports that inserted values need; null when the code no longer parses."""
+    tree = parse_or_none(code)
+    if tree is None:
+        return None
+    bound: set[str] = set()
+    needed: set[str] = set()
+    for statement in tree.body:
+        use = use_of(statement)
+        needed |= use.needs - bound
+        bound |= use.binds
+    missing = [_IMPORTS[name] for name in sorted(needed - BUILTINS) if name in _IMPORTS]
+    return "\n".join([*missing, code]) if missing else code
+
+
+def from_scratch(
+    target: Target,
+    parameters: Sequence[KnownParameter],
+    receivers: Iterable[tuple[Place, ast.expr]],
+    facts: Facts,
+    seen: Mapping[str, Sequence[str]],
+) -> Iterator[Draft]:
+    """Yield programs that call a target with arguments made up from types, names and documented choices.
+
+    Args:
+        target: the API.
+        parameters: S_param.
+        receivers: expressions that make objects of the class (members only).
+        facts: for imports.
+        seen: values that calls in documents pass, per parameter name.
+    """
+    calls = list(itertools.islice(_argument_lists(target, parameters, seen), MAX_DRAFTS))
+    if not target.member:
+        module, _, leaf = target.api.rpartition(".")
+        for arguments in calls:
+            code = _with_imports(f"from {module} import {leaf}\n\n{leaf}({arguments})\n")
+            if code is not None:
+                yield Draft(code=code, source="synthesis", origin="arguments by type and name")
+        return
+    if target.kind in {"classmethod", "staticmethod"}:
+        module, _, owner = target.owner.rpartition(".")
+        for arguments in calls:
+            code = _with_imports(f"from {module} import {owner}\n\n{owner}.{target.leaf}({arguments})\n")
+            if code is not None:
+                yield Draft(code=code, source="synthesis", origin="arguments by type and name")
+        return
+    for place, receiver in receivers:
+        base = ast.unparse(receiver)
+        for arguments in calls[: 1 if target.kind == "property" else 8]:
+            text = f"{base}.{target.leaf}" + ("" if target.kind == "property" else f"({arguments})")
+            final = Statement(ast.parse(text).body[0], text)
+            sliced = slice_program(place.script, place.index, (), [final], resolver(target, facts))
+            code = _with_imports(steady(sliced)) if sliced is not None and usable(sliced) else None
+            if code is not None:
+                yield Draft(code=code, source="synthesis", origin=f"an object of {place.script.origin}")
+
+
+def _argument_lists(
+    target: Target, parameters: Sequence[KnownParameter], seen: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """Yield argument lists: the required parameters with varying values, then one optional parameter more each."""
+    required = [item for item in parameters if item.default is None and not item.name.startswith("*")]
+    pools = [values(item, seen.get(item.name, ()))[:4] for item in required]
+    if not all(pools):
+        return
+    rows = list(itertools.islice(_diagonal(pools), 10))
+    options = [item for item in parameters if item.default is not None and item.name not in INERT]
+    options.sort(key=lambda item: item.name not in target.new)
+    if target.added or not target.new:
+        yield from (_arguments(required, row) for row in rows)
+    for option in options[:4]:
+        for value in values(option, seen.get(option.name, ()))[:2]:
+            for row in rows[:3]:
+                base = _arguments(required, row)
+                yield f"{base}, {option.name}={value}" if base else f"{option.name}={value}"
+    for item in parameters:
+        if item.name.startswith("*") and not item.name.startswith("**") and not required:
+            yield from ("np.array([3.0, 1.0]), np.array([2.0, 5.0])", "'a', 'b'", "1, 2")
+    yield from (_arguments(required, row) for row in rows)
+
+
+def _diagonal(pools: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield combinations with equal ranks first: equal kinds of values belong together."""
+    longest = max((len(pool) for pool in pools), default=0)
+    if not pools:
+        yield ()
+        return
+    for rank in range(longest):
+        yield tuple(pool[min(rank, len(pool) - 1)] for pool in pools)
+    yield from itertools.product(*pools)
+
+
+def _arguments(required: Sequence[KnownParameter], row: Sequence[str]) -> str:
+    parts = [
+        f"{item.name}={value}" if item.kind == "keyword_only" else value
+        for item, value in zip(required, row, strict=True)
+    ]
+    return ", ".join(parts)
+
+
+def receivers(places: Iterable[Place], owners: Sequence[Target]) -> Iterator[tuple[Place, ast.expr]]:
+    """Yield expressions that make objects of a class.
+
+    Args:
+        places: where the class's constructor or its other members are used.
+        owners: what is used there: the class itself (its call is the object) or members (their receiver is it).
+    """
+    seen: set[str] = set()
+    for place in places:
+        statement = place.script.statements[place.index]
+        for owner in owners:
+            for site in sites(statement.node, owner, place.script.imports):
+                if site.node is None:
+                    continue
+                found = _object(site.node, owner)
+                text = ast.unparse(found) if found is not None else ""
+                if found is not None and text not in seen:
+                    seen.add(text)
+                    yield place, found
+
+
+def _object(node: ast.expr, owner: Target) -> ast.expr | None:
+    if not owner.member:
+        return node
+    function = node.func if isinstance(node, ast.Call) else node
+    return function.value if isinstance(function, ast.Attribute) else None
