@@ -5,25 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
-from novelapi import jsonl
 from novelapi.adapters.copying.words import words
-from novelapi.errors import DataError
 from novelapi.fingerprint import digest
-
-
-@dataclass(frozen=True, kw_only=True)
-class Remembered:
-    """One API of the old release."""
-
-    path: str
-    """Public path."""
-    signature: str = ""
-    """Its parameters in parentheses, or an empty string."""
-    doc: str = ""
-    """First line of its documentation."""
+from novelapi.inference.memory import Remembered
 
 
 class Memory:
@@ -67,18 +52,3 @@ def _invert(entries: tuple[Remembered, ...]) -> dict[str, list[tuple[int, float]
         ]
         for word, found in holders.items()
     }
-
-
-def read_memory(path: Path) -> Memory:
-    """Read JSON lines of `{"path", "signature", "doc"}`.
-
-    Raises:
-        DataError: the file is missing or a line is not of this form.
-    """
-    entries: list[Remembered] = []
-    for number, row in enumerate(jsonl.read(path), 1):
-        if not isinstance(row.get("path"), str):
-            raise DataError(f"{path}, line {number}: field missing: path")
-        texts = {name: row.get(name) or "" for name in ("signature", "doc")}
-        entries.append(Remembered(path=row["path"], **texts))
-    return Memory(entries)

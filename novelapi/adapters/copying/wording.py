@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,6 +11,7 @@ from novelapi.adapters.copying.reading import Parameter
 from novelapi.adapters.copying.words import likeness, mentions
 
 _LITERAL = r"(?:True|False|None|-?\d+(?:\.\d*)?(?:e-?\d+)?|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\))"
+_BULLET = re.compile(r"^\s*[-*] (?:[^`]{0,20})`([^`]+)`[^:]*:?\s*(.*)$")
 _ALIKE = 0.4
 """Share of common words from which two descriptions are taken to speak of the same thing."""
 
@@ -53,34 +55,32 @@ def wrappers(description: str, attributes: Iterable[str]) -> list[str]:
 
 def described(description: str) -> dict[str, str]:
     """Return what the bullets of a wording say of each name or value in back quotes."""
-    rows = re.findall(r"^\s*[-*] (?:[^`\n]{0,20})`([^`]+)`[^:\n]*:?\s*(.*)$", description, flags=re.MULTILINE)
-    return {name: text for name, text in rows if text}
+    return {found[1]: found[2] for line in description.splitlines() if (found := _BULLET.match(line)) and found[2]}
 
 
-def options(description: str, parameters: Sequence[Parameter], constants: Mapping[str, str]) -> dict[str, str]:
-    """Return keyword arguments that the wording asks for.
+def options(
+    description: str, entry: Sequence[str], parameters: Sequence[Parameter], constants: Mapping[str, str]
+) -> dict[str, str]:
+    """Return values that the wording gives to parameters of the call, beside those of the entry point.
 
     Args:
         description: the wording of the task.
-        parameters: documented parameters that no argument is bound to yet.
+        entry: parameters of the entry point.
+        parameters: documented parameters; none when nothing lists them.
         constants: literal keyword arguments of examples, as source text.
     """
-    found: dict[str, str] = {}
-    for item in parameters:
-        value = _said(description, item.name)
-        if value is None and item.default in ("True", "False") and mentions(description, item.name):
-            value = "False" if item.default == "True" else "True"
-        if value is not None:
-            found[item.name] = value
+    known = {item.name for item in parameters} or set(constants)
+    plain = "\n".join(line for line in description.splitlines() if not _BULLET.match(line))
+    found = {name: value for name in sorted(known - set(entry)) if (value := _said(plain, name))}
     for value, words in described(description).items():
-        if _is_literal(value) and value not in found.values():
-            name = _parameter_for(value, words, [item for item in parameters if item.name not in found], constants)
+        if value not in entry and _is_value(value):
+            left = [item for item in parameters if item.name not in found and item.name not in entry]
+            name = _parameter_for(value, words, left, constants)
             if name is not None:
                 found[name] = value
-    known = {item.name for item in parameters}
     for name, value in constants.items():
-        if name not in found and (not known or name in known) and mentions(description, name):
-            found[name] = _said(description, name) or value
+        if name in known and name not in found and name not in entry and value[:1] in "'\"" and mentions(plain, value):
+            found[name] = value
     return found
 
 
@@ -90,17 +90,22 @@ def _parameter_for(value: str, words: str, parameters: Sequence[Parameter], cons
     best = max(alike, key=lambda name: alike[name], default=None)
     if best is not None and alike[best] >= _ALIKE:
         return best
-    kind = type(ast.literal_eval(value))
-    same = [name for name, other in constants.items() if other == value]
-    return next(iter(same + [name for name, other in constants.items() if type(ast.literal_eval(other)) is kind]), None)
+    return next((name for name, other in constants.items() if other == value or mentions(words, name)), None)
 
 
-def _said(description: str, name: str) -> str | None:
+def _said(text: str, name: str) -> str | None:
     """Find `name=value`, `name set to value`, `name value` in the wording."""
     linking = r"`?\s*(?:=|is|of|set to|equal to|as|being|to|:)?\s*`?"
-    match = re.search(rf"(?<!\w)`?{re.escape(name)}{linking}({_LITERAL})", description)
+    match = re.search(rf"(?<!\w)`?{re.escape(name)}{linking}({_LITERAL})(?!\w)", text)
     return match[1] if match else None
 
 
-def _is_literal(text: str) -> bool:
-    return re.fullmatch(_LITERAL, text) is not None
+def _is_value(text: str) -> bool:
+    """Say whether a text is a literal, a builtin type, or a name of an imported module."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    if isinstance(node, ast.Name):
+        return isinstance(getattr(builtins, node.id, None), type)
+    return isinstance(node, ast.Constant | ast.UnaryOp | ast.Tuple | ast.List | ast.Dict | ast.Attribute)
