@@ -124,6 +124,15 @@ class Layout:
     # Caches and services.
 
     @property
+    def harnesses(self) -> Path:
+        """Folder of prepared harnesses, by what they depend on."""
+        return self.home / "harnesses"
+
+    def gate(self, library: str, gate: str, model: str) -> Path:
+        """Folder of what a model answered at a gate."""
+        return self.home / "raw" / safe_name(library) / f"{gate}.{safe_name(model)}"
+
+    @property
     def completions(self) -> Path:
         """Folder of the completion cache."""
         return self.home / "completions"

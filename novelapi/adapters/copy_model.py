@@ -21,7 +21,7 @@ from novelapi.adapters.copying.calls import (
     positional_arguments,
     usages,
 )
-from novelapi.adapters.copying.memory import Memory
+from novelapi.adapters.copying.memory import Memory, Remembered
 from novelapi.adapters.copying.reading import (
     Document,
     Parameter,
@@ -36,6 +36,7 @@ from novelapi.fingerprint import text_digest
 from novelapi.inference.memory import Remembered
 from novelapi.inference.requests import complete_by_stream
 from novelapi.inference.tokens import estimate_tokens
+from novelapi.ports import RememberedApi
 from novelapi.records.cell import Sampling
 from novelapi.records.completion import Completion, Request
 
@@ -79,6 +80,10 @@ class CopyModel:
     def revision(self) -> str:
         """Version and digest of the memory."""
         return f"copy-{COPY_VERSION}-{self._memory.digest}"
+
+    def with_memory(self, entries: Iterable[RememberedApi]) -> CopyModel:
+        """Return the baseline with the surface of an old release in mind."""
+        return CopyModel(Memory(Remembered(path=item.path, signature=item.signature, doc=item.doc) for item in entries))
 
     def complete(self, prompts: Sequence[str], sampling: Sampling) -> list[list[str]]:
         """Return `sampling.n` texts per prompt, the first of them the best guess."""

@@ -218,7 +218,6 @@ def _context(draft: Draft, reference: str, inputs: Sequence[TaskInput]) -> str:
 
 
 def _plan(draft: Draft) -> Plan:
-    steps: tuple[str, ...] = ()
     result = ""
     if draft.form == "namedtuple":
         result = f"Return the result as a plain tuple ({', '.join(draft.fields)})."
@@ -235,5 +234,4 @@ def _plan(draft: Draft) -> Plan:
         parameters={free.name: free.feeds for free in draft.free},
         fixed=draft.fixed,
         result=result,
-        steps=steps,
     )

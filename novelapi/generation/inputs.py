@@ -103,6 +103,10 @@ class _Change(ast.NodeTransformer):
             items = [self.visit(item) for item in items]
         return ast.List(elts=items, ctx=ast.Load())
 
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        node.values = [self.visit(value) for value in node.values]  # keys are names: they stay
+        return node
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         node.value = self.visit(node.value)
         return node
@@ -134,14 +138,7 @@ class _Change(ast.NodeTransformer):
         return round(abs(value + self.generator.choice([-1.5, -0.5, 0.5, 1.25, 2.0])), 6)
 
     def _text(self, value: str) -> str | None:
-        """Change a text of several letters; short ones (codes, separators) have a meaning and stay."""
+        """Change a word or sentence; short ones (codes, separators) have a meaning and stay."""
         if len(value) < 3 or not any(letter.isalpha() for letter in value):
             return None
-        choice = self.generator.choice(["double", "drop", "swap", "keep"])
-        if choice == "double":
-            return value + value[-1]
-        if choice == "drop":
-            return value[1:]
-        if choice == "swap":
-            return value[1] + value[0] + value[2:]
-        return None
+        return self.generator.choice([value.upper(), value.capitalize(), f"{value}s", value + value[:2], None])

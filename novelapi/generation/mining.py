@@ -165,9 +165,12 @@ def _seed(candidate: Candidate, exemplar: Exemplar, program: _Program, call: ast
     except (_UnresolvedError, RecursionError):
         return None
     imports, target_imports = _imports(program, inline.used, leaf)
+    callee = leaf if receiver is not None else ast.unparse(call.func)
+    if receiver is None and path != candidate.api:
+        callee, imports, target_imports = _shown_path(candidate.api, program, imports)
     return Seed(
         api=candidate.api,
-        callee=leaf if receiver is not None else ast.unparse(call.func),
+        callee=callee,
         receiver=receiver_text,
         arguments=arguments,
         imports=imports,
@@ -175,6 +178,16 @@ def _seed(candidate: Candidate, exemplar: Exemplar, program: _Program, call: ast
         helpers=helpers,
         origin=exemplar.origin or exemplar.source,
     )
+
+
+def _shown_path(api: str, program: _Program, imports: tuple[str, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Call the target by the path that is shown, not by another one that may be new for a reason of its own."""
+    root, _, rest = api.partition(".")
+    alias = next((name for name, path in program.imports.items() if path == root), None)
+    if alias is None:
+        return api, (*imports, f"import {root}"), ()
+    statement = f"import {root} as {alias}" if alias != root else f"import {root}"
+    return f"{alias}.{rest}", tuple(sorted({*imports, statement})), ()
 
 
 def _arguments(candidate: Candidate, call: ast.Call, inline: _Inline) -> tuple[Argument, ...]:

@@ -210,7 +210,7 @@ class Spy:
                 return (self.take(reply, args, kwargs),)
             elif op == "raise":
                 with Inside(self.host):
-                    error = codec.Decoder(extra=_trusted).decode(reply["error"])
+                    error = codec.Decoder(extra=_trusted, trusted=True).decode(reply["error"])
                 raise error
             else:  # "local": the server could not send the result
                 return (self.local(_real_of(self), args, kwargs, line, position),)
@@ -218,7 +218,7 @@ class Spy:
     def take(self, reply, args, kwargs):
         """Return the result of a remote call; arguments that the target changed are changed here too."""
         with Inside(self.host):
-            decoder = codec.Decoder(extra=_trusted)
+            decoder = codec.Decoder(extra=_trusted, trusted=True)
             for key, tree in reply["mutated"]:
                 _write_back(args[key] if type(key) is int else kwargs[key], decoder.decode(tree))
             if reply["same"] is not None:
@@ -238,7 +238,7 @@ class Spy:
 
     def run_callback(self, message):
         function = self.host.callbacks[message["id"]]
-        decoder = codec.Decoder(extra=_trusted)
+        decoder = codec.Decoder(extra=_trusted, trusted=True)
         with Inside(self.host):
             args = [decoder.decode(item) for item in message["args"]]
             kwargs = {name: decoder.decode(item) for name, item in message["kwargs"].items()}
