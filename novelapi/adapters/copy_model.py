@@ -21,7 +21,7 @@ from novelapi.adapters.copying.calls import (
     positional_arguments,
     usages,
 )
-from novelapi.adapters.copying.memory import Memory, Remembered
+from novelapi.adapters.copying.memory import Memory
 from novelapi.adapters.copying.reading import (
     Document,
     Parameter,
@@ -33,7 +33,6 @@ from novelapi.adapters.copying.reading import (
 from novelapi.adapters.copying.wording import described, options, wrappers
 from novelapi.adapters.copying.words import likeness, words
 from novelapi.fingerprint import text_digest
-from novelapi.inference.memory import Remembered
 from novelapi.inference.requests import complete_by_stream
 from novelapi.inference.tokens import estimate_tokens
 from novelapi.ports import RememberedApi
@@ -72,10 +71,6 @@ class CopyModel:
         self._memory = memory or Memory()
         self._known_leaves = {entry.path.rsplit(".", 1)[-1] for entry in self._memory.entries}
 
-    def remembering(self, entries: Iterable[Remembered]) -> CopyModel:
-        """Return the baseline with a memory of some release."""
-        return CopyModel(Memory(entries))
-
     @property
     def revision(self) -> str:
         """Version and digest of the memory."""
@@ -83,7 +78,7 @@ class CopyModel:
 
     def with_memory(self, entries: Iterable[RememberedApi]) -> CopyModel:
         """Return the baseline with the surface of an old release in mind."""
-        return CopyModel(Memory(Remembered(path=item.path, signature=item.signature, doc=item.doc) for item in entries))
+        return CopyModel(Memory(entries))
 
     def complete(self, prompts: Sequence[str], sampling: Sampling) -> list[list[str]]:
         """Return `sampling.n` texts per prompt, the first of them the best guess."""

@@ -9,8 +9,8 @@ import pytest
 
 import novelapi.adapters.copying
 from novelapi.adapters.copy_model import CopyModel
-from novelapi.inference.memory import Remembered, with_memory
 from novelapi.inference.prompts import build_prompt
+from novelapi.ports import RememberedApi, Rememberer
 from novelapi.records.cell import Condition, Sampling
 from novelapi.records.completion import Request
 from tests.fakes.tasks import Scripted, numpy_task
@@ -44,21 +44,21 @@ Output:
 PROSE = "## How it works\n\nIt splits an array into a tuple of arrays along one axis."
 CODE = "## Implementation\n\n```python\ndef unstack(x, /, *, axis=0):\n    return tuple(_nx.moveaxis(x, axis, 0))\n```"
 OLD = [
-    Remembered(
+    RememberedApi(
         path="numpy.split",
         signature="(ary, indices_or_sections, axis=0)",
         doc="Split an array into multiple sub-arrays.",
     ),
-    Remembered(path="numpy.arange", doc="Return evenly spaced values."),
-    Remembered(path="numpy.ndarray.reshape", doc="Change the shape."),
-    Remembered(path="scipy.linalg.cossin", doc="Split the array along the axis."),
+    RememberedApi(path="numpy.arange", doc="Return evenly spaced values."),
+    RememberedApi(path="numpy.ndarray.reshape", doc="Change the shape."),
+    RememberedApi(path="scipy.linalg.cossin", doc="Split the array along the axis."),
 ]
 
 
 def answer(knowledge, old=OLD, **fields):
     """The body of the greedy answer."""
     task = numpy_task(**({"description": "Split the array along the given axis.\n\nReturn the result."} | fields))
-    text = CopyModel().remembering(old).complete([build_prompt(task, knowledge)], Sampling())[0][0]
+    text = CopyModel().with_memory(old).complete([build_prompt(task, knowledge)], Sampling())[0][0]
     code = re.fullmatch(r"```python\n(.*)\n```\n", text, flags=re.DOTALL)[1]
     compile(code, "answer", "exec")
     return code.replace("def solve(x, axis):\n    ", "").replace("return ", "")
@@ -192,11 +192,14 @@ def test_an_option_shown_by_an_example_is_taken_when_the_wording_names_its_value
 def test_what_an_example_computes_before_the_call_is_taken_along():
     example = "```python\nimport numpy as np\nrng = np.random.default_rng(1)\nunused = 2\nrng.spawn(3)\n```"
     code = answer(
-        example, old=[Remembered(path="numpy.random.default_rng")], signature="def solve(n, m):", description="Do it."
+        example,
+        old=[RememberedApi(path="numpy.random.default_rng")],
+        signature="def solve(n, m):",
+        description="Do it.",
     )
     assert "n.spawn(m)" in code
     alone = answer(
-        example, old=[Remembered(path="numpy.random.default_rng")], signature="def solve():", description="Do it."
+        example, old=[RememberedApi(path="numpy.random.default_rng")], signature="def solve():", description="Do it."
     )
     assert "rng = np.random.default_rng(1)" in alone
     assert "unused" not in alone
@@ -257,7 +260,7 @@ def test_any_prompt_gets_an_answer(prompt):
 
 def test_greedy_is_the_best_guess_and_samples_are_alternatives():
     prompt = build_prompt(numpy_task(), f"{NAME}\n\n{PARAMETERS}")
-    model = CopyModel().remembering(OLD)
+    model = CopyModel().with_memory(OLD)
     ranked = model.alternatives(prompt)
     drawn = model.complete([prompt], Sampling(n=20, seed=1))[0]
     assert drawn[0] == ranked[0]
@@ -290,10 +293,9 @@ def test_it_holds_no_name_of_a_condition_and_no_api():
 def test_the_revision_tells_memories_apart():
     model = CopyModel()
     assert model.revision == CopyModel().revision
-    assert model.remembering(OLD).revision == model.remembering(OLD[::-1]).revision != model.revision
+    assert model.with_memory(OLD).revision == model.with_memory(OLD[::-1]).revision != model.revision
 
 
-def test_models_with_weights_keep_their_own_memory():
-    scripted = Scripted()
-    assert with_memory(scripted, OLD) is scripted
-    assert with_memory(CopyModel(), OLD).revision != CopyModel().revision
+def test_only_the_baseline_takes_a_memory():
+    assert isinstance(CopyModel(), Rememberer)
+    assert not isinstance(Scripted(), Rememberer)
