@@ -56,12 +56,12 @@ class Window:
     """The new release."""
 
     def holds(self, text: str) -> bool:
-        """Say whether a version lies in (old, new]; a text that is no version does not."""
+        """Say whether a version lies in (old, new]; what a pre-release said, its final release says too."""
         try:
             version = Version(text)
         except InvalidVersion:
             return False
-        return (self.old is None or self.old < version) and version <= self.new
+        return not version.is_prerelease and (self.old is None or self.old < version) and version <= self.new
 
 
 def window_of(material: Material) -> Window:
@@ -151,6 +151,7 @@ def _patterns(target: Target) -> list[re.Pattern[str]]:
 
 def _shortened(text: str) -> str:
     text = re.sub(r"\s*\(\s*(?:`?(?:gh-|#|:?issue:?|GH\s?)\d*`?[\s,]*)+\)", "", " ".join(text.split()))
+    text = re.sub(r"\s+by @[\w-]+(?:,? (?:and )?@[\w-]+)*(?: in (?:PR )?#\d+)?|\s+PR #\d+ by.*$", "", text)
     return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS].rsplit(" ", 1)[0] + " ..."
 
 

@@ -90,6 +90,7 @@ def collect(
     bench.round(lambda attempt: bench.served(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.synthesised(attempt) if attempt.lacks else ())
     bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
+    bench.round(lambda attempt: bench.repaired(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.extended(attempt) if attempt.lacks and attempt.ran else ())
     chosen = {api: select(attempt) for api, attempt in attempts.items()}
     outputs = bench.repeat(chosen)
@@ -175,6 +176,13 @@ class _Bench:
             objects = list(itertools.islice(self._receivers(target), 6)) if target.member else []
             found = synthesis.from_scratch(target, parameters, objects, self.facts, self.values)
             yield from itertools.islice(found, synthesis.MAX_DRAFTS)
+
+    def repaired(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield made-up programs with the words that their error messages ask for."""
+        for draft, trial in attempt.failed:
+            if draft.source == "synthesis":
+                for code in synthesis.repaired(draft.code, trial.error_message):
+                    yield Draft(code=code, source="synthesis", origin=draft.origin)
 
     def extended(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield more combinations of what is new with documented choices."""

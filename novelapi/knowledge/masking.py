@@ -37,7 +37,7 @@ def mask(text: str, paths: Iterable[str], kind: str) -> str:
     own = {path.rpartition(".")[0] for path in paths}
     heads = {tail for head in own for tail in _tails(head)} | {"np", "pd", "sa", "sp", "self", "cls"}
     for leaf in sorted(leaves_of(paths), key=len, reverse=True):
-        pattern = re.compile(rf"(?<!\w)(?P<head>(?:[A-Za-z_]\w*\.)*){re.escape(leaf)}(?!\w)(?P<call>\(\))?")
+        pattern = re.compile(rf"(?<!\w)@?(?P<head>(?:[A-Za-z_]\w*\.)*){re.escape(leaf)}(?!\w)(?P<call>\(\))?")
 
         def replace(match: re.Match[str], leaf: str = leaf) -> str:
             head = match.group("head").rstrip(".")

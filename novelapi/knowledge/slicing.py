@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from novelapi.knowledge.names import BUILTINS, Use, use_of
 from novelapi.knowledge.snippets import Script, Statement
@@ -56,8 +56,19 @@ def slice_program(
         return None
     body = [kept[index] for index in sorted(kept) if not _is_import(script.statements[index])]
     body += [statement.text for statement in ends]
-    program = "\n".join([*imports, *([""] if imports else []), *body]).strip("\n") + "\n"
+    program = "\n".join([*imports, *([""] if imports else []), spaced(body)]).strip("\n") + "\n"
     return program if program.count("\n") <= MAX_LINES else None
+
+
+def spaced(statements: Sequence[str]) -> str:
+    """Join statements; functions and classes get blank lines around them."""
+    text = ""
+    previous = False
+    for statement in statements:
+        definition = statement.startswith(("def ", "class ", "@", "async def "))
+        text += ("\n\n" if (definition or previous) and text else "") + statement + "\n"
+        previous = definition
+    return text
 
 
 def _is_import(statement: Statement) -> bool:

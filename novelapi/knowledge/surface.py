@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from novelapi.knowledge.docstrings import DocumentedParameter, ParsedDocstring
+from novelapi.knowledge.markup import inline
 from novelapi.knowledge.snippets import parse_or_none
 from novelapi.records.api import Candidate, Parameter
 from novelapi.records.bundle import KnownParameter, Surface
@@ -47,6 +48,7 @@ def _known(
     elif described is not None and described.type and re.search(r"[{'\"‘“]", described.type):
         kind = f"{kind}: {described.type}"  # the docstring lists the choices
     text = documented.get(parameter.name) or (described.description if described is not None else None)
+    text = inline(text) if text else None
     return KnownParameter(
         name=stars + parameter.name,
         kind=parameter.kind,

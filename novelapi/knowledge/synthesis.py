@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from novelapi.knowledge.arguments import INERT, choices, values
@@ -172,6 +173,18 @@ def from_scratch(
             code = _with_imports(steady(sliced)) if sliced is not None and usable(sliced) else None
             if code is not None:
                 yield Draft(code=code, source="synthesis", origin=f"an object of {place.script.origin}")
+
+
+def repaired(code: str, message: str) -> Iterator[str]:
+    """Yield a failed program with the words that its error message asks for: "should be 'amqp' or 'amqps'"."""
+    asked = re.search(r"(?:should|must|expected|one of|supported|valid|choose)[^.]*", message, re.IGNORECASE)
+    words = re.findall(r"['\"]([\w+.-]{1,24})['\"]", asked.group(0)) if asked else []
+    for word in words[:2]:
+        if "://" in code:
+            yield re.sub(r"\bhttps?://[^'\"]*", f"{word}://user:password@localhost:1234/name", code)
+        else:
+            for literal in dict.fromkeys(re.findall(r"'[^'\n]*'", code)):
+                yield code.replace(literal, repr(word))
 
 
 def _argument_lists(
