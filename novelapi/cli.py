@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points
 
 import typer
@@ -15,6 +16,10 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 @app.callback()
 def root() -> None:
     """Which APIs are new to a model, what it is missing, and which knowledge closes which failure."""
+
+
+for _verb in ("listing", "versions", "discover", "env"):
+    import_module(f"novelapi.commands.{_verb}").register(app)
 
 
 def main() -> None:

@@ -12,6 +12,34 @@ def safe_name(text: str) -> str:
     return name[:150]
 
 
+class EnvironmentsLayout:
+    """Where environments of libraries under test lie below one folder (NOVELAPI_ENVS)."""
+
+    def __init__(self, root: Path) -> None:
+        """Remember the folder; nothing is created."""
+        self.root = root
+
+    def environment(self, key: str) -> Path:
+        """Folder of one environment."""
+        return self.root / safe_name(key)
+
+    def record(self, key: str) -> Path:
+        """Its record; written last, so it also says that the environment is complete."""
+        return self.environment(key) / "environment.json"
+
+    def lock(self, key: str) -> Path:
+        """The exact versions and digests that were installed."""
+        return self.root / f"{safe_name(key)}.lock.txt"
+
+    def resolution(self, name: str) -> Path:
+        """The answer to one request for an environment, so that it is resolved once."""
+        return self.root / "resolutions" / f"{safe_name(name)}.txt"
+
+    def guard(self, key: str) -> Path:
+        """File that is locked while the environment is built."""
+        return self.root / "guards" / safe_name(key)
+
+
 class Layout:
     """Where everything lies below one home folder (NOVELAPI_HOME)."""
 
@@ -31,9 +59,25 @@ class Layout:
         """Wheels and sdists by SHA-256."""
         return self.home / "downloads"
 
+    def download(self, sha256: str, name: str) -> Path:
+        """One downloaded file, or what was unpacked from it."""
+        return self.downloads / sha256[:2] / sha256[:20] / safe_name(name)
+
     def release(self, dist: str, version: str) -> Path:
         """Folder of what was read from one release."""
         return self.home / "releases" / safe_name(f"{dist}-{version}")
+
+    def surface(self, dist: str, version: str) -> Path:
+        """Static surface of one release."""
+        return self.release(dist, version) / "surface.json"
+
+    def documentation(self, dist: str, version: str) -> Path:
+        """What the documentation and the tests of one release mention."""
+        return self.release(dist, version) / "documentation.json"
+
+    def observations(self, env_key: str, request: str) -> Path:
+        """What one environment answered to one request about its APIs."""
+        return self.home / "observations" / safe_name(env_key) / f"{request}.json"
 
     # The stages of one library.
 

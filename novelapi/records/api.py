@@ -16,6 +16,7 @@ ChangeKind = Literal[
     "parameter_removed",
     "parameter_renamed",
     "parameter_kind",
+    "parameter_moved",
     "parameter_default",
     "parameter_annotation",
     "became_class",
@@ -77,7 +78,7 @@ class Candidate(Record):
     """Every importable path without a private segment, sorted."""
 
     canonical: str
-    """Defining module and qualified name in the new release."""
+    """Defining module and qualified name in the new release, `module:qualified.name`."""
 
     kind: ApiKind
     """What sort of object it is."""
@@ -111,6 +112,12 @@ class Candidate(Record):
 
     verified: Literal["runtime", "static"] = "static"
     """Whether both environments were asked (`runtime`) or only the sources were read (`static`)."""
+
+    docstring: str | None = None
+    """Documentation string in the new release, indentation removed."""
+
+    source: str | None = None
+    """Where the new release defines it: `file:first-last`, the file as the wheel names it; null for compiled code."""
 
     tags: tuple[str, ...] = ()
     """Remarks for stratification, such as `no_prior_release`."""

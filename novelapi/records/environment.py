@@ -1,10 +1,37 @@
-"""An installed environment of a library under test."""
+"""An installed environment of a library under test, and the request that leads to it."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 from pydantic import Field
 
 from novelapi.records.base import Record
+
+
+class EnvironmentRequest(Record):
+    """What to install: one release of one library, with dependencies of its own time."""
+
+    library: str
+    """Library in the catalogue or distribution."""
+
+    distribution: str
+    """Name of the distribution on the index."""
+
+    release: str
+    """Its version."""
+
+    before: datetime
+    """Only files that were uploaded before this moment are considered, UTC."""
+
+    requires_python: str | None = None
+    """Versions of Python that the release admits."""
+
+    requirements: tuple[str, ...] = ()
+    """Further requirements that take part in the resolution."""
+
+    extras: tuple[str, ...] = ()
+    """Further requirements that must not change what the rest resolves to; left out where they cannot be had."""
 
 
 class Environment(Record):
@@ -36,3 +63,6 @@ class Environment(Record):
 
     lock_sha: str = ""
     """SHA-256 of the lock file."""
+
+    left_out: tuple[str, ...] = ()
+    """Requested extras that could not be had beside the rest."""
