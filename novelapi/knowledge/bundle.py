@@ -49,7 +49,7 @@ class Author:
             PrerequisiteError: bubblewrap is missing.
         """
         self.material = material
-        self.packages = Packages(material.wheel)
+        self.packages = Packages(material.packages)
         targets = [target_of(candidate) for candidate in candidates]
         self.facts = _ask(material, targets)
         self.remarks = changelog.entries(material)
@@ -120,8 +120,7 @@ def _read(material: Material, facts: Facts, targets: Sequence[Target]) -> Corpus
     corpus = Corpus([*targets, *(owner for api, owner in sorted(owners.items()) if api not in facts.apis)])
     for origin, text in documents_of(facts, sorted(facts.apis)):
         corpus.add(Document(text=text, origin=origin, source="doctest", kind="text"))
-    roots = frozenset(target.api.split(".", 1)[0] for target in targets)
-    for document in documents(material, roots):
+    for document in documents(material):
         corpus.add(document)
     return corpus
 

@@ -73,9 +73,9 @@ def entries(material: Material) -> list[Entry]:
     """Return every changelog entry in the window, from the sdist and the wheel."""
     window = window_of(material)
     found: list[Entry] = []
-    for folder in (material.sdist, material.wheel):
-        for path in sorted(folder.rglob("*")) if folder is not None else ():
-            parts = path.relative_to(folder).parts if folder is not None else ()
+    for folder in [*([material.sdist] if material.sdist is not None else []), *material.folders]:
+        for path in sorted(folder.rglob("*")):
+            parts = path.relative_to(folder).parts
             named = any(_FILE.search(part) for part in parts[-3:])
             if not named or path.suffix not in {".rst", ".md", ".txt"} or not path.is_file():
                 continue

@@ -182,14 +182,14 @@ def _scripts(document: Document, leaves: frozenset[str]) -> Iterator[Script]:
                     yield script_of(doc, f"{document.origin}:{name}", document.source, document.module)
 
 
-def documents(material: Material, roots: frozenset[str]) -> Iterator[Document]:
+def documents(material: Material) -> Iterator[Document]:
     """Yield everything that may hold examples: documentation, example scripts, tests, docstrings of the package."""
     folders = [(material.sdist, True)] if material.sdist is not None else []
-    folders.append((material.wheel, False))
+    folders += [(folder, False) for folder in material.folders]
     seen_tests = False
     for folder, is_sdist in folders:
         for path in sorted(folder.rglob("*")):
-            parts = path.relative_to(folder).parts
+            parts = path.relative_to(folder if is_sdist else folder.parent).parts
             if path.suffix not in _TEXTS | {".py"} or _SKIPPED & set(parts) or not path.is_file():
                 continue
             kind = _kind(parts, is_sdist=is_sdist)
@@ -197,9 +197,9 @@ def documents(material: Material, roots: frozenset[str]) -> Iterator[Document]:
                 continue
             seen_tests = seen_tests or (kind == "test" and is_sdist)
             text = path.read_text(encoding="utf-8", errors="replace")
-            origin = "/".join(parts[1:] if is_sdist and len(parts) > 1 else parts)
+            origin = "/".join(parts)
             source = _SOURCES[kind]
-            package = package_of(parts, roots)
+            package = package_of(parts, frozenset(material.roots))
             module = f"{package}.{path.stem}" if kind == "module" and path.stem != "__init__" else package
             yield Document(
                 text=text,

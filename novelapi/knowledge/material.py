@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from novelapi.catalog import Library
+from novelapi.discovery.workspace import Workspace
 from novelapi.errors import NovelApiError
 from novelapi.execution.isolated import Limits, run_isolated
 from novelapi.records.environment import Environment
@@ -24,8 +26,10 @@ class Material:
     """The release before the cutoff; null when there was none."""
     env: Environment
     """Environment of the new release."""
-    wheel: Path
-    """Folder of the unpacked wheel, or any folder that holds the packages (site-packages of the environment)."""
+    packages: Path
+    """Folder that holds the import packages: site-packages of the environment, or an unpacked wheel."""
+    roots: tuple[str, ...]
+    """The import packages of the library in that folder."""
     sdist: Path | None = None
     """Folder of the unpacked source distribution, or null when there is none."""
     licence: str = "unknown"
@@ -34,6 +38,46 @@ class Material:
     """Domain in the catalogue."""
     setup: str = ""
     """Code that a framework needs before anything of it is used; it becomes part of the examples that need it."""
+
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the library's own packages."""
+        return [self.packages / root for root in self.roots if (self.packages / root).is_dir()]
+
+
+def open_material(
+    workspace: Workspace, library: Library, old: str | None, new: str, *, documentation: bool = False
+) -> Material:
+    """Return what there is to read about a release; its environment is built if it is not there.
+
+    Args:
+        workspace: caches, index and environments.
+        library: the library.
+        old: the last release that the model can know; null when there was none.
+        new: the release under test.
+        documentation: whether the distributions that the library's own examples need are installed too.
+
+    Raises:
+        IndexUnavailableError: the index did not answer.
+        PrerequisiteError: uv or a Python that the release admits is missing.
+        NovelApiError: the release cannot be installed, or none of the library's packages is in it.
+    """
+    env = workspace.environment(library, new, documentation=documentation)
+    packages = Path(env.prefix, "lib", f"python{'.'.join(env.python_version.split('.')[:2])}", "site-packages")
+    roots = library.imports or workspace.surface(library, new).roots
+    return Material(
+        library=library.name,
+        release=new,
+        old_release=old,
+        env=env,
+        packages=packages,
+        roots=tuple(sorted(roots)),
+        sdist=workspace.sdist(library, new),
+        licence=library.licence,
+        domain=library.domain,
+        setup=library.prelude or "",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
