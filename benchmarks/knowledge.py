@@ -68,7 +68,9 @@ def main() -> int:
     arguments = parser.parse_args()
     workspace = Workspace.open(load_settings())
     found: dict[str, Coverage] = {}
-    header = f"{'library':12} {'APIs':>5} {'S':>5} {'prose':>6} {'code':>9} {'E':>10} {'uses change':>14}  CPU s  wall s"
+    header = (
+        f"{'library':12} {'APIs':>5} {'S':>5} {'prose':>6} {'code':>9} {'E':>10} {'uses change':>14}  CPU s  wall s"
+    )
     print(header)
     for name in arguments.libraries:
         started, cpu = time.monotonic(), _cpu()
@@ -110,7 +112,7 @@ def _count(coverage: Coverage, bundle: KnowledgeBundle, candidate: Candidate, fa
     complete = {item.name.lstrip("*") for item in bundle.surface.parameters} >= {p.name for p in candidate.parameters}
     coverage.surface += bool(bundle.surface.s_name) and complete
     coverage.prose += bundle.m_prose is not None
-    coverage.python += bundle.m_code is not None or str(facts.get("file") or "").endswith(".py")
+    coverage.python += bundle.m_code is not None or bool(facts.get("python"))
     coverage.code += bundle.m_code is not None
     coverage.executed += any(item.status == "executed" for item in bundle.exemplars)
     coverage.parser_errors += len(bundle.provenance["s"].get("docstring_errors", []))
@@ -142,12 +144,14 @@ def _share(part: int, whole: int) -> float:
 
 
 def _misses(name: str, coverage: Coverage) -> list[str]:
+    changed = _share(coverage.uses_change, coverage.modified)
     checks = {
         "S below 100 %": coverage.surface == coverage.total,
         "M_prose below 95 %": coverage.prose >= 0.95 * coverage.total,
         "M_code below 100 % of Python-level APIs": coverage.code == coverage.python,
         "E below 50 %": coverage.executed >= 0.5 * coverage.total,
-        "too few examples that use the change": _share(coverage.uses_change, coverage.modified) >= USES_CHANGE.get(name, 0),
+        "too few examples that use the change": _share(coverage.uses_change, coverage.modified)
+        >= USES_CHANGE.get(name, 0),
         f"documentation in M_code: {coverage.doc_lines[:3]}": not coverage.doc_lines,
         f"entries from outside the window: {coverage.foreign_entries[:3]}": not coverage.foreign_entries,
         f"own name in M_prose: {Counter(coverage.unmasked).most_common(3)}": not coverage.unmasked,

@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 from novelapi.knowledge.markup import inline
 from novelapi.knowledge.material import Material
 from novelapi.knowledge.targets import Target
+from novelapi.knowledge.words import is_ordinary
 
 MAX_ENTRIES = 6
 """Entries per API."""
@@ -129,7 +130,7 @@ def about(target: Target, found: Sequence[Entry]) -> list[Entry]:
     leaf = re.compile(rf"`[^`\s]*\b{re.escape(target.leaf)}(?:\(\))?`|\b{re.escape(target.leaf)}\(")
     owner = target.owner.rsplit(".", 1)[-1]
     short = any(path.count(".") == 1 for path in target.paths) and len(target.leaf) > 3
-    distinctive = short or bool(re.search(r"_|[a-z][A-Z]|\d", target.leaf))
+    distinctive = (short and not is_ordinary(target.leaf)) or bool(re.search(r"_|[a-z][A-Z]|\d", target.leaf))
     chosen: dict[str, Entry] = {}
     for entry in found:
         whole = f"{entry.heading} {entry.text}"

@@ -179,7 +179,7 @@ def _returned(items: Sequence[object]) -> str | None:
         name = getattr(item, "return_name", None)
         kind = _one_line(getattr(item, "type_name", None))
         description = _tidy(getattr(item, "description", None))
-        head = f"{name} : {kind}" if name and kind else (name or kind or "")
+        head = f"{kind} (`{name}`)" if name and kind else (kind or (f"`{name}`" if name else ""))
         parts.append(f"{head}: {_one_line(description)}" if head and description else head or (description or ""))
     return "; ".join(part for part in parts if part) or None
 

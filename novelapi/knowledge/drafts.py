@@ -143,7 +143,7 @@ def _effects(script: Script, index: int) -> tuple[list[int], list[Statement]]:
     statement = script.statements[index]
     known = set(statement.use.binds)
     if not known:
-        return [], []
+        return [], _receiver(script, statement)
     chosen: list[int] = []
     final: list[Statement] = []
     for number in range(index + 1, min(len(script.statements), index + 1 + 3 * FOLLOWERS)):
@@ -161,6 +161,18 @@ def _effects(script: Script, index: int) -> tuple[list[int], list[Statement]]:
             chosen.append(number)
             known |= later.use.binds
     return chosen, final or ([] if chosen and _shows(script, chosen) else _display(statement))
+
+
+def _receiver(script: Script, statement: Statement) -> list[Statement]:
+    """Return a final line that shows an object which a method has changed in place (its call showed nothing)."""
+    node = statement.node
+    if statement.shown or not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return []
+    function = node.value.func
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return []
+    name = function.value.id
+    return [] if name in script.imports else [Statement(ast.parse(name).body[0], name)]
 
 
 def _unfit(statement: Statement) -> bool:

@@ -23,6 +23,9 @@ from novelapi.records.bundle import Exemplar, Surface
 KEPT = 5
 """Examples per API."""
 
+REPEATED = 8
+"""Examples per API that are run a second time, so that steady ones remain."""
+
 MINED = 12
 """Mined programs that are tried per API."""
 
@@ -230,7 +233,7 @@ def shown_output(output: str) -> str:
 
 
 def select(attempt: Attempt) -> list[tuple[Draft, Trial]]:
-    """Choose at most five programs: those that use the change and show something first, then different ones."""
+    """Choose a few programs: those that use the change and show something first, then different ones."""
     sources = {"doctest": 0, "docs": 0, "tests": 1, "synthesis": 2}
     plain = {trial.output for _, trial in attempt.ran if not uses_change(attempt.target, trial)}
 
@@ -253,7 +256,7 @@ def select(attempt: Attempt) -> list[tuple[Draft, Trial]]:
         shown[calls] += 1
         shapes[shape] += 1
         kept.append((draft, trial))
-        if len(kept) == KEPT:
+        if len(kept) == REPEATED:
             break
     return kept
 
@@ -263,7 +266,8 @@ def _examples(
 ) -> Examples:
     target = attempt.target
     kept: list[Exemplar] = []
-    for draft, trial in rows:
+    steady = sorted(rows, key=lambda row: outputs[target.api, row[0].code] is None)  # stable: the choice's order stays
+    for draft, trial in steady[:KEPT]:
         output = outputs[target.api, draft.code]
         kept.append(
             Exemplar(

@@ -99,6 +99,7 @@ def inline(text: str) -> str:
     """Return a text with roles, links and doubled backquotes simplified."""
     text = re.sub(r":[\w:+-]+:`([^`<]+?)\s*<[^>`]*>`", r"`\1`", text)
     text = re.sub(r":math:`([^`]*)`", r"\1", text)
+    text = re.sub(r":pep:`([^`]*)`", r"PEP \1", text)
     text = re.sub(r":[\w:+-]+:`~(?:[\w]+\.)*(\w+)(\(\))?`", r"`\1`", text)
     text = re.sub(r":[\w:+-]+:`[!.]?([^`]*)`", r"`\1`", text)
     text = re.sub(r"``([^`]*)``", r"`\1`", text)

@@ -39,7 +39,6 @@ class Material:
     setup: str = ""
     """Code that a framework needs before anything of it is used; it becomes part of the examples that need it."""
 
-
     @property
     def folders(self) -> list[Path]:
         """The folders of the library's own packages."""

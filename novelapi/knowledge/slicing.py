@@ -127,10 +127,16 @@ def steady(program: str) -> str:
     """Give the random sources of a program a seed, where it has none, so that two runs show the same."""
     program = re.sub(r"\bdefault_rng\(\)", "default_rng(0)", program)
     program = re.sub(r"\bRandomState\(\)", "RandomState(0)", program)
+    if re.search(r"^from numpy\.random import (?!default_rng|RandomState|Generator|seed)", program, re.MULTILINE):
+        return _seeded(program, "numpy.random.seed(0)", "import numpy.random")
     legacy = re.search(r"\b(np|numpy)\.random\.(?!default_rng|seed|RandomState|Generator|[A-Z])\w+\(", program)
     if legacy and ".random.seed(" not in program:
-        lines = program.split("\n")
-        last = max(number for number, line in enumerate(lines) if line.startswith(("import ", "from ")) or number == 0)
-        lines.insert(last + 1, f"{legacy.group(1)}.random.seed(0)")
-        program = "\n".join(lines)
+        return _seeded(program, f"{legacy.group(1)}.random.seed(0)")
     return program
+
+
+def _seeded(program: str, seed: str, needed: str = "") -> str:
+    """Insert a seed below the imports."""
+    lines = program.split("\n")
+    last = max(number for number, line in enumerate(lines) if line.startswith(("import ", "from ")) or number == 0)
+    return "\n".join([*lines[: last + 1], *([needed] if needed else []), "", seed, *lines[last + 1 :]])

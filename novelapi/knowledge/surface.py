@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from novelapi.knowledge.docstrings import DocumentedParameter, ParsedDocstring
-from novelapi.knowledge.markup import inline
+from novelapi.knowledge.markup import inline, prose_of
 from novelapi.knowledge.snippets import parse_or_none
 from novelapi.records.api import Candidate, Parameter
 from novelapi.records.bundle import KnownParameter, Surface
@@ -34,6 +34,7 @@ def surface_of(
         parameters, signature = _from_docstring(candidate, text, described, facts)
     known = tuple(_known(item, described, documented) for item in parameters)
     returns = _annotation_of_result(signature) or next((doc.returns for doc in docs if doc.returns), None)
+    returns = inline(returns) if returns else None
     return Surface(s_name=candidate.api, parameters=known, returns=returns, signature=_clean(signature))
 
 
@@ -48,7 +49,7 @@ def _known(
     elif described is not None and described.type and re.search(r"[{'\"‘“]", described.type):
         kind = f"{kind}: {described.type}"  # the docstring lists the choices
     text = documented.get(parameter.name) or (described.description if described is not None else None)
-    text = inline(text) if text else None
+    text = (prose_of(text) or None) if text else None
     return KnownParameter(
         name=stars + parameter.name,
         kind=parameter.kind,
