@@ -14,8 +14,8 @@ from novelapi.knowledge.corpus import Corpus, Place
 from novelapi.knowledge.drafts import Draft, drafts, traced
 from novelapi.knowledge.leakage import normalised_calls
 from novelapi.knowledge.material import Facts, Material
-from novelapi.knowledge.network import needs_network, served
 from novelapi.knowledge.snippets import script_of
+from novelapi.knowledge.surroundings import needs_network, served, with_file
 from novelapi.knowledge.targets import Target
 from novelapi.knowledge.trials import Program, Trial, run_programs
 from novelapi.records.bundle import Exemplar, Surface
@@ -93,6 +93,7 @@ def collect(
     bench.round(lambda attempt: bench.served(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.synthesised(attempt) if attempt.lacks else ())
     bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
+    bench.round(lambda attempt: bench.served(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.repaired(attempt) if not attempt.ran else ())
     bench.round(lambda attempt: bench.extended(attempt) if attempt.lacks and attempt.ran else ())
     chosen = {api: select(attempt) for api, attempt in attempts.items()}
@@ -161,12 +162,11 @@ class _Bench:
                 yield Draft(code=f"{setup}\n\n{draft.code}", source=draft.source, origin=draft.origin)
 
     def served(self, attempt: Attempt) -> Iterator[Draft]:
-        """Yield programs that failed for want of a network, with a server of their own."""
-        for draft, trial in attempt.failed[:MINED]:
-            if needs_network(trial):
-                code = served(draft.code)
-                if code is not None:
-                    yield Draft(code=code, source=draft.source, origin=draft.origin)
+        """Yield programs that failed for want of a network or a file, with a server or a file of their own."""
+        for draft, trial in attempt.failed:
+            code = served(draft.code) if needs_network(trial) else with_file(draft.code, trial.error_message)
+            if code is not None:
+                yield Draft(code=code, source=draft.source, origin=draft.origin)
 
     def synthesised(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield programs with made-up arguments, or with what is new added to a working one."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from novelapi.knowledge.snippets import Script, Statement, source_of
+from novelapi.knowledge.snippets import Script, Statement, parse_or_none, source_of
 
 MAX_CASES = 2
 """Sets of parametrised values that are tried per test."""
@@ -73,11 +74,26 @@ def _scripts(
     if any("skip" in ast.unparse(item) or "xfail" in ast.unparse(item) for item in decorators):
         return
     body = [_member_statement(item, file.code, owner) for item in node.body if not _is_docstring(item)]
-    if isinstance(node, ast.AsyncFunctionDef) or any("await" in item.text for item in body):
-        return
+    if isinstance(node, ast.AsyncFunctionDef):
+        body = _as_main(body)
     for case in _cases(node, decorators, file.leaves):
         statements = [*around, *case, *body]
         yield Script(tuple(statements), name, "tests", start=len(around))
+
+
+def _as_main(body: Sequence[Statement]) -> list[Statement]:
+    """Return the body of an asynchronous test as a coroutine that is run; its assertions print what they look at."""
+    lines = ["async def main():"]
+    for statement in body:
+        node = statement.node
+        looks = isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare)
+        text = f"print({ast.unparse(node.test.left)})" if looks else statement.text
+        lines.append(textwrap.indent(text, "    "))
+    code = "\n".join(lines)
+    if len(lines) == 1 or parse_or_none(code) is None:
+        return []
+    run = "asyncio.run(main())"
+    return [Statement(ast.parse(code).body[0], code), Statement(ast.parse(run).body[0], run)]
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -66,6 +66,8 @@ class Trial:
     """What it printed and what its top-level expressions evaluated to."""
     calls: tuple[ObservedCall, ...]
     """The calls of its targets."""
+    objects: Mapping[str, tuple[str, ...]]
+    """Names of the classes of the variables that hold objects of the library."""
     cpu_ms: int
     """CPU time in milliseconds."""
 
@@ -100,7 +102,13 @@ def _run_batch(env: Environment, programs: list[Program], roots: tuple[str, ...]
     request = {
         "preload": _imports(programs, roots),
         "targets": {api: {} for program in programs for api in program.targets},
-        "limits": {"cpu_s": CPU_S, "wall_s": WALL_S, "memory_mb": MEMORY_MB, "output": OUTPUT_CAP},
+        "limits": {
+            "cpu_s": CPU_S,
+            "wall_s": WALL_S,
+            "memory_mb": MEMORY_MB,
+            "output": OUTPUT_CAP,
+            "roots": sorted(roots),
+        },
         "seed": hash_seed,
         "programs": [{"id": item.id, "code": item.code, "targets": list(item.targets)} for item in programs],
     }
@@ -132,6 +140,7 @@ def _trial(row: Mapping[str, Any]) -> Trial:
         error_message=error.get("message", ""),
         output=row["output"],
         calls=calls,
+        objects={name: tuple(classes) for name, classes in row.get("objects", {}).items()},
         cpu_ms=row["cpu_ms"],
     )
 

@@ -1,9 +1,9 @@
 """Runs many small programs: the library is imported once, each program in a fork of its own, bounded in everything.
 
 Request: {"preload": [modules], "targets": {api: {"parameters": [names that a position can reach]}},
-          "limits": {"cpu_s", "wall_s", "memory_mb", "output"}, "seed",
+          "limits": {"cpu_s", "wall_s", "memory_mb", "output", "roots"}, "seed",
           "programs": [{"id", "code", "targets": [api, ...]}]}
-Answer: {"results": {id: {"ok", "error", "output", "calls", "cpu_ms"}}, "unresolved": {api: reason}}
+Answer: {"results": {id: {"ok", "error", "output", "calls", "objects", "cpu_ms"}}, "unresolved": {api: reason}}
 
 The calls of the targets are observed at the call sites of the program itself: what the library calls by itself does
 not count. See `instrument`.
@@ -123,7 +123,7 @@ def drain(fd, deadline):
 
 def failure(kind, message, cpu_ms):
     error = {"type": kind, "message": message, "line": None}
-    return {"ok": False, "error": error, "output": "", "calls": [], "cpu_ms": cpu_ms}
+    return {"ok": False, "error": error, "output": "", "calls": [], "objects": {}, "cpu_ms": cpu_ms}
 
 
 def child(program, targets, request, folder, write_end):
@@ -178,7 +178,27 @@ def execute(program, targets, limits):
         exec(code, module.__dict__)
     except BaseException as caught:
         error = describe_error(caught)
-    return {"ok": error is None, "error": error, "output": out.getvalue(), "calls": spy.calls, "cpu_ms": 0}
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    return {
+        "ok": error is None,
+        "error": error,
+        "output": out.getvalue(),
+        "calls": spy.calls,
+        "objects": objects(module.__dict__, limits.get("roots", [])),
+        "cpu_ms": 0,
+    }
+
+
+def objects(namespace, roots):
+    """Return which variables hold objects of the library, with the names of their classes."""
+    found = {}
+    for name, value in namespace.items():
+        if name.startswith("_") or isinstance(value, (type, types.ModuleType, types.FunctionType)):
+            continue
+        names = [cls.__name__ for cls in type(value).__mro__ if str(cls.__module__).split(".", 1)[0] in roots]
+        if names and len(found) < 30:
+            found[name] = names[:12]
+    return found
 
 
 def describe_error(caught):
