@@ -150,8 +150,7 @@ def _misses(name: str, coverage: Coverage) -> list[str]:
         "M_prose below 95 %": coverage.prose >= 0.95 * coverage.total,
         "M_code below 100 % of Python-level APIs": coverage.code == coverage.python,
         "E below 50 %": coverage.executed >= 0.5 * coverage.total,
-        "too few examples that use the change": _share(coverage.uses_change, coverage.modified)
-        >= USES_CHANGE.get(name, 0),
+        "too few examples that use the change": changed >= USES_CHANGE.get(name, 0),
         f"documentation in M_code: {coverage.doc_lines[:3]}": not coverage.doc_lines,
         f"entries from outside the window: {coverage.foreign_entries[:3]}": not coverage.foreign_entries,
         f"own name in M_prose: {Counter(coverage.unmasked).most_common(3)}": not coverage.unmasked,

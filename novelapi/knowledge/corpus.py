@@ -16,6 +16,9 @@ from novelapi.knowledge.testscripts import package_of, test_scripts
 PER_TARGET = 60
 """Places that are remembered per API, half of them for calls that pass what is new."""
 
+MAKERS = 240
+"""Assignments that are run to see which objects they make."""
+
 MAX_BYTES = 600_000
 """Larger files are generated tables, not examples."""
 
@@ -74,10 +77,16 @@ class Corpus:
         self._old: dict[str, list[Place]] = defaultdict(list)
         self._mentions: dict[str, list[Place]] = defaultdict(list)
         self._values: dict[str, Counter[str]] = defaultdict(Counter)
+        self._makers: dict[str, list[Place]] = defaultdict(list)
 
     def mentions(self, api: str) -> list[Place]:
         """Return where a target is named but not called: in a table of cases, as an argument, as a type."""
         return sorted(self._mentions[api], key=_order)
+
+    def makers(self) -> list[Place]:
+        """Return assignments of what a call returns, a few per callee: how documents make their objects."""
+        kept = [place for callee in sorted(self._makers) for place in sorted(self._makers[callee], key=_order)[:2]]
+        return sorted(kept, key=_order)[:MAKERS]
 
     @property
     def values(self) -> dict[str, list[str]]:
@@ -95,13 +104,15 @@ class Corpus:
         """Read one document if it mentions any target."""
         words = set(re.findall(r"\w+", document.text))
         leaves = self._by_leaf.keys() & words
-        if not leaves:
+        if not leaves and document.kind != "text":
             return
         for script in _scripts(document, frozenset(leaves)):
             self._index(script, frozenset(leaves))
 
     def _index(self, script: Script, leaves: frozenset[str]) -> None:
         imports = script.imports
+        if script.source != "tests":
+            self._note_makers(script)
         for index in range(script.start, len(script.statements)):
             statement = script.statements[index]
             if isinstance(statement.node, ast.Import | ast.ImportFrom):
@@ -120,6 +131,18 @@ class Corpus:
         store = self._new if place.uses_change and not target.added else self._old
         if len(store[target.api]) < PER_TARGET:
             store[target.api].append(place)
+
+    def _note_makers(self, script: Script) -> None:
+        for index, statement in enumerate(script.statements):
+            node = statement.node
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Name)
+                and isinstance(node.value, ast.Call)
+            ):
+                known = self._makers[ast.unparse(node.value.func).rsplit(".", 1)[-1]]
+                if len(known) < 20:
+                    known.append(Place(script, index, uses_change=False))
 
     def _note_values(self, found: Iterable[Site]) -> None:
         for site in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from novelapi.knowledge.corpus import CONVENTIONAL, Place
@@ -66,6 +66,15 @@ def traced(target: Target, places: Iterable[Place], facts: Facts) -> Iterator[Dr
         if code is not None and code not in seen and usable(code):
             seen.add(code)
             yield Draft(code=steady(code), source=script.source, origin=script.origin)
+
+
+def makers(places: Iterable[Place], roots: Sequence[str], facts: Facts) -> Iterator[Draft]:
+    """Yield programs that assign what a call returns, and nothing else."""
+    root = Target(api=f"{roots[0]}.x", paths=frozenset(), kind="function", positional=(), new=frozenset(), added=True)
+    for place in places:
+        code = slice_program(place.script, place.index + 1, [place.index], (), resolver(root, facts))
+        if code is not None and usable(code):
+            yield Draft(code=steady(code), source=place.script.source, origin=place.script.origin)
 
 
 def usable(code: str) -> bool:

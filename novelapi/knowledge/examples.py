@@ -14,6 +14,7 @@ from novelapi.knowledge.corpus import Corpus, Place
 from novelapi.knowledge.drafts import Draft, drafts, traced
 from novelapi.knowledge.leakage import normalised_calls
 from novelapi.knowledge.material import Facts, Material
+from novelapi.knowledge.objects import Objects
 from novelapi.knowledge.snippets import script_of
 from novelapi.knowledge.surroundings import needs_network, served, with_file
 from novelapi.knowledge.targets import Target
@@ -77,37 +78,52 @@ class Examples:
     """Why there is no executed example, or null."""
 
 
-def collect(
-    targets: Sequence[Target], surfaces: Mapping[str, Surface], corpus: Corpus, facts: Facts, material: Material
-) -> dict[str, Examples]:
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """Where examples come from."""
+
+    material: Material
+    """The release."""
+    facts: Facts
+    """What the running library says of itself."""
+    corpus: Corpus
+    """Its documents and tests."""
+    objects: Objects
+    """Programs that make objects."""
+
+
+def collect(targets: Sequence[Target], surfaces: Mapping[str, Surface], sources: Sources) -> dict[str, Examples]:
     """Return E for some APIs: first what documents and tests show, then what can be made up.
 
     Raises:
         PrerequisiteError: bubblewrap is missing.
     """
     attempts = {target.api: Attempt(target, surfaces[target.api]) for target in targets}
-    bench = _Bench(material, corpus, facts, attempts)
+    bench = _Bench(sources, attempts)
     bench.round(lambda attempt: itertools.islice(bench.mined(attempt), MINED))
-    bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
-    bench.round(lambda attempt: bench.traced(attempt) if not attempt.ran else ())
-    bench.round(lambda attempt: bench.served(attempt) if not attempt.ran else ())
+    for proposals in (bench.prepared, bench.traced, bench.surrounded):
+        bench.round(_unless_ran(proposals))
     bench.round(lambda attempt: bench.synthesised(attempt) if attempt.lacks else ())
-    bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
-    bench.round(lambda attempt: bench.served(attempt) if not attempt.ran else ())
-    bench.round(lambda attempt: bench.repaired(attempt) if not attempt.ran else ())
+    for proposals in (bench.prepared, bench.surrounded, bench.composed, bench.repaired):
+        bench.round(_unless_ran(proposals))
     bench.round(lambda attempt: bench.extended(attempt) if attempt.lacks and attempt.ran else ())
     chosen = {api: select(attempt) for api, attempt in attempts.items()}
     outputs = bench.repeat(chosen)
     return {api: _examples(attempts[api], rows, outputs) for api, rows in chosen.items()}
 
 
+def _unless_ran(proposals: _Proposals) -> _Proposals:
+    return lambda attempt: () if attempt.ran else proposals(attempt)
+
+
 class _Bench:
     """Runs rounds of drafts for many APIs at once, so that the library is imported once per round."""
 
-    def __init__(self, material: Material, corpus: Corpus, facts: Facts, attempts: Mapping[str, Attempt]) -> None:
-        self.material, self.corpus, self.facts, self.attempts = material, corpus, facts, attempts
+    def __init__(self, sources: Sources, attempts: Mapping[str, Attempt]) -> None:
+        self.sources, self.attempts = sources, attempts
+        self.material, self.facts, self.corpus = sources.material, sources.facts, sources.corpus
         self.roots = sorted({api.split(".", 1)[0] for api in attempts})
-        self.values = corpus.values
+        self.values = sources.corpus.values
 
     def round(self, proposals: _Proposals) -> None:
         """Try what is proposed for each API and sort it into what ran and what failed."""
@@ -161,7 +177,7 @@ class _Bench:
             if not draft.code.startswith(setup):
                 yield Draft(code=f"{setup}\n\n{draft.code}", source=draft.source, origin=draft.origin)
 
-    def served(self, attempt: Attempt) -> Iterator[Draft]:
+    def surrounded(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield programs that failed for want of a network or a file, with a server or a file of their own."""
         for draft, trial in attempt.failed:
             code = served(draft.code) if needs_network(trial) else with_file(draft.code, trial.error_message)
@@ -179,6 +195,11 @@ class _Bench:
             objects = list(itertools.islice(self._receivers(target), 6)) if target.member else []
             found = synthesis.from_scratch(target, parameters, objects, self.facts, self.values)
             yield from itertools.islice(found, synthesis.MAX_DRAFTS)
+
+    def composed(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield programs whose receiver and arguments are objects that other programs make."""
+        found = synthesis.with_objects(attempt.target, attempt.surface.parameters, self.sources.objects, self.values)
+        return itertools.islice(found, synthesis.MAX_DRAFTS)
 
     def repaired(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield made-up programs with the words that their error messages ask for."""

@@ -106,6 +106,14 @@ def _from_docstring(
     return tuple(Parameter(name=name, kind="positional_or_keyword") for name in names), None
 
 
+def parameters_of(signature: str | None) -> tuple[KnownParameter, ...]:
+    """Return the parameters of a signature as text, none if there is none or it is no Python."""
+    tree = parse_or_none(f"def f{_ADDRESS.sub('...', signature)}: ...") if signature else None
+    if tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return ()
+    return tuple(_known(item, {}, {}) for item in _parameters(tree.body[0].args))
+
+
 def _optional_brackets(text: str) -> str:
     """Turn `(x[, out])` into `(x, out=...)`."""
     text = " ".join(text.split())
@@ -125,6 +133,7 @@ def _parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
             name=item.arg,
             kind="positional_only" if number < len(arguments.posonlyargs) else "positional_or_keyword",
             default=ast.unparse(default) if default is not None else None,
+            annotation=ast.unparse(item.annotation) if item.annotation is not None else None,
         )
         for number, (item, default) in enumerate(zip(positional, defaults, strict=True))
         if item.arg not in {"self", "cls", "type"}

@@ -85,9 +85,9 @@ def _as_main(body: Sequence[Statement]) -> list[Statement]:
     """Return the body of an asynchronous test as a coroutine that is run; its assertions print what they look at."""
     lines = ["async def main():"]
     for statement in body:
-        node = statement.node
-        looks = isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare)
-        text = f"print({ast.unparse(node.test.left)})" if looks else statement.text
+        node, text = statement.node, statement.text
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
+            text = f"print({ast.unparse(node.test.left)})"
         lines.append(textwrap.indent(text, "    "))
     code = "\n".join(lines)
     if len(lines) == 1 or parse_or_none(code) is None:
