@@ -18,14 +18,18 @@ def root() -> None:
     """Which APIs are new to a model, what it is missing, and which knowledge closes which failure."""
 
 
-for _verb in ("listing", "versions", "discover", "env"):
+for _verb in ("listing", "versions", "discover", "env", "evaluate"):
     import_module(f"novelapi.commands.{_verb}").register(app)
 
 
 def main() -> None:
     """Run the command line; the only place where an error becomes an exit code."""
     for entry in entry_points(group="novelapi.commands"):
-        entry.load()(app)
+        try:
+            register = entry.load()
+        except ModuleNotFoundError:
+            continue  # the extra that a family needs is not installed; its verbs say so when they are called
+        register(app)
     try:
         app()
     except NovelApiError as error:

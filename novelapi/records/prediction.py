@@ -4,22 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from novelapi.records.base import Record
 
 
 class Prediction(Record):
-    """The samples of one task, raw as the model gave them; sample 0 is the greedy one."""
+    """The samples of one task, as the model gave them; sample 0 is the greedy one."""
 
     task_id: str
     """The task that was asked."""
 
     samples: tuple[str, ...]
-    """Raw texts. pass@1 is sample 0; pass@k comes from samples 1 and up, drawn at a temperature."""
+    """Texts. pass@1 is sample 0; pass@k comes from samples 1 and up, drawn at a temperature. Empty if `unscored`."""
 
     prompt_sha: str | None = None
     """Digest of the prompt, when we asked it."""
+
+    model_sha: str | None = None
+    """Digest of model revision, adapter, engine and sampling: a resumed run keeps only rows with its own."""
+
+    unscored: str | None = None
+    """Why there is no sample although the task was asked (`context`: the prompt did not fit), or null."""
+
+    thinking: tuple[str, ...] = ()
+    """What a reasoning model thought before each sample; empty when none did."""
+
+    finish: tuple[str, ...] = ()
+    """Why each sample ended: `stop`, `length` ...; empty in files of other harnesses."""
+
+    trimmed: int = Field(default=0, ge=0)
+    """Characters of knowledge that were cut from the prompt to fit the context window."""
+
+    prompt_tokens: int = Field(default=0, ge=0)
+    """Tokens of the prompt, counted once; 0 when unknown."""
+
+    completion_tokens: int = Field(default=0, ge=0)
+    """Tokens of all samples, thinking included; 0 when unknown."""
 
     @model_validator(mode="before")
     @classmethod

@@ -66,6 +66,9 @@ class ErrorEvidence(Record):
     owner_kind: Literal["module", "class", "instance"] | None = None
     """What `owner` is."""
 
+    ancestor: bool = False
+    """Whether `owner` is (an instance of) an ancestor of the class that owns a target."""
+
     position: tuple[int, int, int, int] | None = None
     """Line, end line, column, end column in the completion of the innermost completion frame."""
 
@@ -111,6 +114,9 @@ class CallRecord(Record):
 
     error: ErrorEvidence | None = None
     """What the target raised."""
+
+    callback: bool = False
+    """Whether that came out of a function that the completion had handed over."""
 
 
 class InputEvidence(Record):

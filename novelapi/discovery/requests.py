@@ -1,0 +1,91 @@
+"""Stage 1 and the environments of a library, for a request: what the later stages and the flows call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from novelapi.catalog import find_library, find_model
+from novelapi.discovery.releases import VersionPair
+from novelapi.discovery.stage import run_discovery
+from novelapi.discovery.workspace import Workspace
+from novelapi.errors import UsageError
+from novelapi.layout import Layout
+from novelapi.records.environment import Environment
+from novelapi.records.request import LibraryRequest
+from novelapi.records.stage import StageResult
+from novelapi.settings import load_settings
+
+
+@lru_cache(maxsize=4)
+def _workspace(home: Path) -> Workspace:
+    return Workspace.open(load_settings().model_copy(update={"home": home}))
+
+
+def workspace_of(layout: Layout) -> Workspace:
+    """Return the workspace of a home folder, opened once per process."""
+    return _workspace(layout.home)
+
+
+def find_versions(request: LibraryRequest, layout: Layout) -> VersionPair:
+    """Return the two releases that a request is about.
+
+    Raises:
+        UsageError: no cutoff is known, or no release fits.
+        UnknownNameError: the index does not have the library.
+        IndexUnavailableError: the package index did not answer.
+    """
+    cutoff = request.cutoff
+    if cutoff is None and request.old is None:
+        model = find_model(request.model) if not request.model.startswith("openai:") else None
+        if model is None or model.cutoff is None:
+            raise UsageError(f"the model '{request.model}' has no cutoff: give --cutoff DATE, or --old and --new")
+        cutoff = model.cutoff
+    library = find_library(request.library)
+    return workspace_of(layout).resolve(library, cutoff=cutoff, old=request.old, new=request.new)
+
+
+def discover(request: LibraryRequest, layout: Layout, progress: Callable[[str], None] = lambda _: None) -> StageResult:
+    """Run stage 1 for a request whose releases are resolved.
+
+    Raises:
+        NovelApiError: see `novelapi.discovery.discover.discover`.
+    """
+    if request.new is None:
+        raise UsageError("the new release is not resolved: call find_versions first")
+    return run_discovery(
+        workspace_of(layout),
+        find_library(request.library),
+        old=request.old,
+        new=request.new,
+        model=request.model,
+        limit=request.limit,
+        progress=progress,
+    )
+
+
+def release_environments(request: LibraryRequest, layout: Layout) -> tuple[Environment, Environment | None]:
+    """Return the environments of the new and the old release, built if need be; no old one without a prior release.
+
+    Raises:
+        IndexUnavailableError: the index did not answer.
+        NovelApiError: one of them cannot be installed.
+    """
+    if request.new is None:
+        raise UsageError("the new release is not resolved: call find_versions first")
+    workspace, library = workspace_of(layout), find_library(request.library)
+    new = workspace.environment(library, request.new, documentation=True)
+    old = workspace.environment(library, request.old) if request.old is not None else None
+    return new, old
+
+
+def environment_for(library: str, release: str, layout: Layout) -> Environment:
+    """Return the environment that tasks of a library's release run in; `python` is the running interpreter.
+
+    Raises:
+        UnknownNameError: there is no such library.
+        IndexUnavailableError: the index did not answer.
+        NovelApiError: it cannot be installed.
+    """
+    return workspace_of(layout).environment(find_library(library), release, documentation=True)

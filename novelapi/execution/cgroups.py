@@ -1,0 +1,248 @@
+"""Memory, process and CPU accounting per slot: cgroup v1, v2, or none (resource limits only), behind one interface."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+from typing import Protocol
+
+_ROOT = Path("/sys/fs/cgroup")
+
+
+class Group(Protocol):
+    """The accounting of one slot's processes."""
+
+    kind: str
+    """`v1`, `v2` or `none`, for the manifest."""
+
+    def add(self, pid: int) -> None:
+        """Put a process (and so its future children) into the group."""
+        ...
+
+    def cpu_ms(self) -> float | None:
+        """Return the CPU milliseconds that the group has used since it was made; null without accounting."""
+        ...
+
+    def reset_peak(self) -> None:
+        """Start a new measurement of the peak, where the kernel can."""
+        ...
+
+    def peak_kb(self) -> int | None:
+        """Return the largest memory use in kB since the last reset."""
+        ...
+
+    def used_bytes(self) -> int | None:
+        """Return the memory in use now."""
+        ...
+
+    def oom_kills(self) -> int:
+        """Return how many processes the kernel killed for memory."""
+        ...
+
+    def close(self) -> None:
+        """Remove the group."""
+        ...
+
+
+class NoGroup:
+    """No write access to cgroups: resource limits alone hold the processes."""
+
+    kind = "none"
+
+    def add(self, pid: int) -> None:
+        """Do nothing."""
+
+    def cpu_ms(self) -> float | None:
+        """Return null."""
+        return None
+
+    def reset_peak(self) -> None:
+        """Do nothing."""
+
+    def peak_kb(self) -> int | None:
+        """Return null."""
+        return None
+
+    def used_bytes(self) -> int | None:
+        """Return null."""
+        return None
+
+    def oom_kills(self) -> int:
+        """Return 0."""
+        return 0
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class V1:
+    """Three hierarchies of cgroup v1: memory, pids, cpuacct."""
+
+    kind = "v1"
+
+    def __init__(self, name: str, memory_bytes: int, processes: int) -> None:
+        """Make the groups.
+
+        Raises:
+            OSError: a hierarchy is missing or not writable.
+        """
+        self.paths = {kind: _ROOT / kind / name for kind in ("memory", "pids", "cpuacct")}
+        made: list[Path] = []
+        try:
+            for path in self.paths.values():
+                path.mkdir()
+                made.append(path)
+            _write(self.paths["memory"] / "memory.limit_in_bytes", memory_bytes)
+            with contextlib.suppress(OSError):  # swap accounting may be off
+                _write(self.paths["memory"] / "memory.memsw.limit_in_bytes", memory_bytes)
+            _write(self.paths["pids"] / "pids.max", processes)
+        except OSError:
+            for path in made:
+                path.rmdir()
+            raise
+
+    def add(self, pid: int) -> None:
+        """Put a process into all three."""
+        for path in self.paths.values():
+            _write(path / "cgroup.procs", pid)
+
+    def cpu_ms(self) -> float | None:
+        """Read cpuacct.usage (nanoseconds)."""
+        return int((self.paths["cpuacct"] / "cpuacct.usage").read_text()) / 1e6
+
+    def reset_peak(self) -> None:
+        """Write to memory.max_usage_in_bytes."""
+        _write(self.paths["memory"] / "memory.max_usage_in_bytes", 0)
+
+    def peak_kb(self) -> int | None:
+        """Read memory.max_usage_in_bytes."""
+        return int((self.paths["memory"] / "memory.max_usage_in_bytes").read_text()) // 1024
+
+    def used_bytes(self) -> int | None:
+        """Read memory.usage_in_bytes."""
+        return int((self.paths["memory"] / "memory.usage_in_bytes").read_text())
+
+    def oom_kills(self) -> int:
+        """Read memory.oom_control."""
+        for line in (self.paths["memory"] / "memory.oom_control").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+        return 0
+
+    def close(self) -> None:
+        """Remove the groups; their processes are dead by now."""
+        for path in self.paths.values():
+            _remove(path)
+
+
+class V2:
+    """One group of cgroup v2 below the process's own (delegated) group."""
+
+    kind = "v2"
+
+    def __init__(self, parent: Path, name: str, memory_bytes: int, processes: int) -> None:
+        """Make the group.
+
+        Raises:
+            OSError: the parent is not writable or does not hand the controllers down.
+        """
+        self.path = parent / name
+        self.path.mkdir()
+        try:
+            _write(self.path / "memory.max", memory_bytes)
+            _write(self.path / "pids.max", processes)
+            with contextlib.suppress(OSError):
+                _write(self.path / "memory.swap.max", 0)
+        except OSError:
+            self.path.rmdir()
+            raise
+
+    def add(self, pid: int) -> None:
+        """Put a process into the group."""
+        _write(self.path / "cgroup.procs", pid)
+
+    def cpu_ms(self) -> float | None:
+        """Read usage_usec of cpu.stat."""
+        return _field(self.path / "cpu.stat", "usage_usec") / 1e3
+
+    def reset_peak(self) -> None:
+        """Write to memory.peak (kernels from 6.12 on; before that the peak is the slot's)."""
+        with contextlib.suppress(OSError):
+            _write(self.path / "memory.peak", 0)
+
+    def peak_kb(self) -> int | None:
+        """Read memory.peak."""
+        with contextlib.suppress(OSError):
+            return int((self.path / "memory.peak").read_text()) // 1024
+        return None
+
+    def used_bytes(self) -> int | None:
+        """Read memory.current."""
+        return int((self.path / "memory.current").read_text())
+
+    def oom_kills(self) -> int:
+        """Read memory.events."""
+        return _field(self.path / "memory.events", "oom_kill")
+
+    def close(self) -> None:
+        """Remove the group."""
+        _remove(self.path)
+
+
+def make_group(name: str, memory_bytes: int, processes: int) -> Group:
+    """Return the best group that this host allows."""
+    if (_ROOT / "memory" / "memory.limit_in_bytes").exists():
+        try:
+            return V1(name, memory_bytes, processes)
+        except OSError:
+            return NoGroup()
+    if (_ROOT / "cgroup.controllers").exists():
+        try:
+            own = Path("/proc/self/cgroup").read_text().split("::", 1)[1].strip().lstrip("/")
+            parent = (_ROOT / own).parent if own else _ROOT
+            return V2(parent, name, memory_bytes, processes)
+        except (OSError, IndexError):
+            return NoGroup()
+    return NoGroup()
+
+
+def sweep(prefix: str) -> None:
+    """Remove groups that dead processes of ours left behind; the name ends with the owner's pid."""
+    for base in (_ROOT / "memory", _ROOT / "pids", _ROOT / "cpuacct", _ROOT):
+        if not base.is_dir():
+            continue
+        for path in base.glob(f"{prefix}-*"):
+            pid = path.name.split("-")[-2]
+            if pid.isdigit() and not Path("/proc", pid).exists():
+                _remove(path)
+
+
+def _write(path: Path, value: int) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, str(value).encode())
+    finally:
+        os.close(fd)
+
+
+def _field(path: Path, name: str) -> int:
+    for line in path.read_text().splitlines():
+        key, _, value = line.partition(" ")
+        if key == name:
+            return int(value)
+    return 0
+
+
+def _remove(path: Path) -> None:
+    """Remove a group whose last processes may still be dying."""
+    for _ in range(50):
+        try:
+            path.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.01)
+        else:
+            return

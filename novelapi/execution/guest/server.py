@@ -1,0 +1,244 @@
+"""The server process: makes the real calls of a strong task where no completion can reach. Runs inside the sandbox.
+
+It executes the task's own context, never a completion's code. Values come in through the untrusted decoder; results go
+out plain, by reference, or pickled (which is safe in that direction).
+"""
+
+import asyncio
+import base64
+import builtins
+import inspect
+import itertools
+import math
+import operator
+import pickle
+import sys
+
+import codec
+import evidence
+import perturb
+import spy
+
+REFERENCES = {
+    "%s.%s" % (module.__name__, name): getattr(module, name)
+    for module, names in (
+        (
+            builtins,
+            "abs all any len max min sum sorted round repr str int float bool complex list tuple set dict frozenset divmod pow ord chr hash",
+        ),
+        (
+            operator,
+            "add sub mul truediv floordiv mod neg pos abs eq ne lt le gt ge and_ or_ xor not_ contains concat pow",
+        ),
+        (math, "sqrt exp log log2 log10 sin cos tan floor ceil fabs gcd isfinite isnan"),
+    )
+    for name in names.split()
+}
+
+
+class CallbackFailed(Exception):
+    """A callback of the candidate raised; carries the exception that the library should see."""
+
+
+class Server:
+    """Serves the calls of one sample."""
+
+    def __init__(self, channel, found, namespace, requirements, parameters, stub):
+        self.channel = channel
+        self.targets = found
+        self.namespace = namespace
+        self.requirements = requirements
+        self.parameters = parameters
+        self.stub = stub
+        self.environment = dict(namespace)
+        self.codes = spy.codes_of(found)
+        self.allowed = {target.api.split(".")[0] for target in found} | {"numpy", "pandas", "builtins"}
+        self.callbacks = 0
+
+    def serve(self):
+        while True:
+            self.handle(self.channel.receive())
+
+    def handle(self, message):
+        op = message["op"]
+        if op == "input":
+            self.environment = dict(self.namespace)
+            self.environment.update(bind_input(self.parameters, message, self.namespace))
+            self.channel.send({"op": "ready"})
+        elif op == "invoke":
+            self.channel.send(self.invoke(message))
+        else:
+            raise channel_error(op)
+
+    def invoke(self, message):
+        target = self.targets[message["spy"]]
+        decoder = codec.Decoder(extra=self.decode_special, allowed=self.allowed)
+        try:
+            args = [decoder.decode(tree) for tree in message["args"]]
+            kwargs = {name: decoder.decode(tree) for name, tree in message["kwargs"].items()}
+        except (codec.Opaque, AttributeError, KeyError, TypeError, ValueError, ImportError, IndexError) as failed:
+            return {"op": "local", "why": "%s: %s" % (type(failed).__name__, failed)}
+        record = spy.describe(target, args, kwargs, self.requirements.get(message["spy"]), self.environment)
+        try:
+            result = target.real(*args, **kwargs)
+            if inspect.isawaitable(result):
+                result = asyncio.run(_wait(result))
+        except BaseException as error:
+            record["error"] = evidence.error_of(error, self.codes)
+            record["callback"] = isinstance(error, CallbackFailed) or "callback" in getattr(error, "_novelapi", ())
+            return {"op": "raise", "record": record, "error": exception_tree(error)}
+        record.update(returned=True, result=spy.excerpt(result))
+        reply = {
+            "op": "return",
+            "record": record,
+            "mutated": self.mutated(message, args, kwargs),
+            "same": None,
+            "value": None,
+        }
+        for key, value in list(enumerate(args)) + list(kwargs.items()):
+            if value is result and type(value) not in (int, str, bool, float, tuple, type(None)):
+                reply["same"] = key
+        if self.stub:
+            try:
+                result, reply["same"], record["stubbed"] = self.perturbed(result), None, True
+            except perturb.Same:
+                pass
+        if reply["same"] is None:
+            try:
+                reply["value"] = encode_result(result)
+            except codec.Opaque as failed:
+                return {"op": "local", "why": str(failed)}
+        return reply
+
+    def perturbed(self, result):
+        """Return another result of the same structure; an iterator's items are changed."""
+        if type(result) in codec.ITERATORS or type(result).__module__ == "itertools":
+            items = list(itertools.islice(result, codec.MAX_ITERATOR))
+            return iter(perturb.perturb(items, self.stub))
+        return perturb.perturb(result, self.stub)
+
+    def mutated(self, message, args, kwargs):
+        """Return [key, tree] of each argument that the target changed."""
+        found = []
+        for key, value in list(enumerate(args)) + list(kwargs.items()):
+            before = message["args"][key] if type(key) is int else message["kwargs"][key]
+            if type(before) is dict and before.get("$") in ("iterator", "callback", "reference", "tuple", "type"):
+                continue
+            if type(before) in (dict, list):
+                try:
+                    after = codec.Encoder().encode(value)
+                except codec.Opaque:
+                    continue
+                if codec.canonical(after) != codec.canonical(before):
+                    found.append([key, after])
+        return found
+
+    def decode_special(self, decoder, tree):
+        if tree["$"] == "reference":
+            return self.find(tree["path"])
+        if tree["$"] == "callback":
+            return self.make_callback(tree["id"])
+        raise codec.Opaque("tag %s" % tree["$"])
+
+    def find(self, path):
+        """A numpy ufunc or one of a few builtins, by name: nothing that could run code of the candidate's choice."""
+        if path in REFERENCES:
+            return REFERENCES[path]
+        np = sys.modules.get("numpy")
+        if np is not None and path.startswith("numpy.") and path.count(".") == 1:
+            found = getattr(np, path[6:], None)
+            if isinstance(found, np.ufunc):
+                return found
+        raise codec.Opaque(path)
+
+    def make_callback(self, number):
+        def callback(*args, **kwargs):
+            self.callbacks += 1
+            self.channel.send({
+                "op": "callback", "id": number,
+                "args": [encode_result(item) for item in args],
+                "kwargs": {name: encode_result(item) for name, item in kwargs.items()},
+            })  # fmt: skip
+            while True:
+                message = self.channel.receive()
+                if message["op"] == "callback_result":
+                    break
+                self.handle(message)
+            if "value" in message:
+                return codec.Decoder(extra=self.decode_special, allowed=self.allowed).decode(message["value"])
+            if "opaque" in message:
+                error = TypeError("callback returned a value without plain form: %s" % message["opaque"])
+            else:
+                try:
+                    error = codec.Decoder(allowed=self.allowed).decode(message["exception"])
+                except (codec.Opaque, TypeError, AttributeError):
+                    error = CallbackFailed(message["error"]["message"])
+            error._novelapi = ("callback",)
+            raise error
+
+        return callback
+
+
+def channel_error(op):
+    return ValueError("unknown request %r" % (op,))
+
+
+async def _wait(awaitable):
+    return await awaitable
+
+
+def encode_result(value):
+    """Encode for the candidate: plain, by reference, or pickled."""
+    return codec.Encoder(extra=_offer, iterators=True).encode(value)
+
+
+def _offer(encoder, value, cls, depth):
+    if cls in codec.ITERATORS or cls.__module__ == "itertools":
+        return None
+    path = spy.reference_path(value) if callable(value) else None
+    if path is not None:
+        return {"$": "reference", "path": path}
+    try:
+        return {"$": "pickle", "base64": base64.b64encode(pickle.dumps(value)).decode("ascii")}
+    except Exception as failed:  # pickling runs any code of any class; whatever it raises, the value cannot cross
+        raise codec.Opaque("%s: %s" % (codec.qualified(cls), failed))
+
+
+def exception_tree(error):
+    try:
+        pickle.loads(pickle.dumps(error))
+        return {"$": "pickle", "base64": base64.b64encode(pickle.dumps(error)).decode("ascii")}
+    except Exception:
+        cls = type(error)
+        if sys.modules.get(cls.__module__) is not None and issubclass(cls, Exception):
+            return {"$": "missing_exception", "message": evidence.text_of(error, 2000)}
+        return {"$": "missing_exception", "message": "%s: %s" % (codec.qualified(cls), evidence.text_of(error, 2000))}
+
+
+def bind_input(parameters, message, namespace):
+    """Evaluate the arguments of an input and bind them to the names of the entry point's parameters."""
+    args = [eval(text, dict(namespace)) for text in message["args"]]
+    kwargs = {name: eval(text, dict(namespace)) for name, text in message["kwargs"].items()}
+    if parameters is None:
+        return {}
+    try:
+        bound = parameters.bind(*args, **kwargs)
+    except TypeError:
+        return {}
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def parameters_of(signature, namespace):
+    """Return the inspect.Signature of a `def` line, or None."""
+    text = signature.strip()
+    if not text:
+        return None
+    scope = dict(namespace)
+    try:
+        exec(compile(text.rstrip(":") + ":\n    pass", "<signature>", "exec"), scope)
+    except Exception:
+        return None
+    name = text.split("(")[0].replace("async", "").replace("def", "").strip()
+    function = scope.get(name)
+    return inspect.signature(function) if callable(function) else None

@@ -1,0 +1,364 @@
+"""The judge: owns inputs, expected values, assertions and the clock; the completion runs elsewhere.
+
+One conversation per run: `candidate` -> ready, `load` -> loaded, then per input a fresh nonce that the answer must
+carry. In remote mode the calls of the target are relayed to a server process, and the record of them is made from what
+the server says. What the candidate sends is data from a stranger: it is decoded, bounded, compared, never executed.
+"""
+
+from __future__ import annotations
+
+import binascii
+import secrets
+import struct
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from novelapi.execution import values
+from novelapi.execution.limits import SampleLimits
+from novelapi.execution.session import EndedError, Message, Session
+from novelapi.execution.zygote import Zygote, ZygoteError
+from novelapi.records.task import Task, TaskInput
+from novelapi.records.verdict import CallRecord, ErrorEvidence
+
+Mode = Literal["plain", "record", "remote", "sentinel"]
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, struct.error, binascii.Error, RecursionError)
+
+
+@dataclass(kw_only=True)
+class Answer:
+    """What one input gave: exactly one of value, opaque and error is set."""
+
+    value: Any = None
+    opaque: str | None = None
+    kind: str | None = None
+    error: ErrorEvidence | None = None
+
+    @property
+    def is_value(self) -> bool:
+        """Whether there is a plain value."""
+        return self.opaque is None and self.error is None
+
+    def same_as(self, other: Answer, comparison: values.Comparison) -> bool:
+        """Whether two answers are equal (for stub runs: any exception is another answer than any value)."""
+        if self.is_value and other.is_value:
+            return _difference(comparison, self.value, other.value) is None
+        if self.error is not None and other.error is not None:
+            return (self.error.type, self.error.message) == (other.error.type, other.error.message)
+        return False
+
+
+@dataclass(kw_only=True)
+class Run:
+    """Everything that was seen of one run of one piece of code."""
+
+    stage: Literal["compile", "load", "entry", "run", "done"] = "compile"
+    error: ErrorEvidence | None = None
+    answers: list[Answer] = field(default_factory=list)
+    calls: list[CallRecord] = field(default_factory=list)
+    ended: str | None = None
+    ended_detail: str = ""
+    infra: str | None = None
+    output: str = ""
+    stubbed: bool = False
+    """Whether the result of at least one remote call was replaced."""
+    cpu_ms: float = 0.0
+    wall_ms: float = 0.0
+    peak_kb: int = 0
+
+
+class ProtocolError(Exception):
+    """The candidate sent something that is not of the protocol."""
+
+
+class Conversation:
+    """One run: the candidate, and the server of real calls once it is needed."""
+
+    def __init__(self, zygote: Zygote, task: Task, mode: Mode, limits: SampleLimits, stub: str | None = None) -> None:
+        """Set what is run; nothing is started."""
+        self.zygote = zygote
+        self.task = task
+        self.mode: Mode = mode
+        self.limits = limits
+        self.stub = stub
+        self.run = Run()
+        self.apis = [call.api for call in task.calls] if mode != "plain" else []
+        self.input: int | None = None
+        self.server: Session | None = None
+        self.server_input: int | None = None
+        started = zygote.group.cpu_ms()
+        self.cpu_started = started
+        self.cpu_deadline = None if started is None else started + 1000 * limits.cpu_s
+        self.deadline = time.monotonic() + limits.wall_s
+        self.candidate: Session | None = None
+
+    # The whole run
+
+    def go(self, code: str, stop: values.Comparison | None = None) -> Run:
+        """Run the code on all inputs; with `stop`, end after the first input whose answer is not the expected one."""
+        began = time.monotonic()
+        self.zygote.group.reset_peak()
+        sessions: list[Session] = []
+        try:
+            self.candidate = self.zygote.fork(self.limits, self.apis)
+            sessions.append(self.candidate)
+            if self._start() and self._load(code):
+                self._inputs(stop)
+        except EndedError as ended:
+            self.run.ended, self.run.ended_detail = ended.reason, ended.detail
+        except ProtocolError as error:
+            self.run.ended, self.run.ended_detail = "protocol", str(error)
+        except ZygoteError as error:
+            self.run.infra = str(error)
+        finally:
+            self._finish(began)
+        return self.run
+
+    def _finish(self, began: float) -> None:
+        run = self.run
+        for session in (self.candidate, self.server):
+            if session is not None:
+                if session is self.candidate:
+                    run.output = session.output()
+                try:
+                    session.close()
+                except ZygoteError as error:
+                    run.infra = run.infra or str(error)
+                if session.ended is not None:
+                    run.cpu_ms += session.ended["cpu_ms"]
+                    run.peak_kb = max(run.peak_kb, session.ended["peak_kb"])
+        used = self.zygote.group.cpu_ms()
+        if used is not None and self.cpu_started is not None:
+            run.cpu_ms = used - self.cpu_started
+        run.wall_ms = (time.monotonic() - began) * 1000
+
+    def _start(self) -> bool:
+        reply = self._ask(self._opening("candidate"))
+        if reply["op"] == "ready":
+            return True
+        self.run.infra = f"{reply.get('stage')}: {_text(reply)}"
+        return False
+
+    def _opening(self, role: str) -> Message:
+        task = self.task
+        return {
+            "op": role,
+            "specs": [{"api": call.api, "required": call.required} for call in task.calls],
+            "context": task.context_code,
+            "signature": task.signature,
+            "mode": self.mode,
+            "stub": self.stub,
+            "seed": task.seed or 0,
+        }
+
+    def _load(self, code: str) -> bool:
+        entry = task_entry(self.task)
+        reply = self._ask({"op": "load", "code": code, "entry": entry})
+        if reply["op"] == "loaded":
+            self.run.stage = "run"
+            return True
+        self.run.stage = reply.get("stage") if reply.get("stage") in ("compile", "load", "entry") else "load"  # type: ignore[assignment]
+        self.run.error = _error(reply.get("error"))
+        return False
+
+    def _inputs(self, stop: values.Comparison | None) -> None:
+        if self.task.kind == "script":
+            self._script()
+            return
+        for index, given in enumerate(self.task.inputs):
+            self.input = index
+            answer = self._input(index, given)
+            self.run.answers.append(answer)
+            if stop is not None and self.task.expected is not None:
+                if verdict_on(answer, self.task.expected[index], stop) is not None:
+                    break
+        self.run.stage = "done"
+
+    def _input(self, index: int, given: TaskInput) -> Answer:
+        nonce = secrets.token_hex(16)
+        reply = self._ask(
+            {
+                "op": "input", "index": index, "nonce": nonce, "args": list(given.args), "kwargs": dict(given.kwargs),
+                "observe": self.task.observe, "entry": task_entry(self.task),
+            }
+        )  # fmt: skip
+        if reply["op"] == "error":
+            return Answer(error=_error(reply.get("error")))
+        if reply["op"] != "answer" or reply.get("nonce") != nonce:
+            raise ProtocolError("an answer without the right nonce")
+        if "error" in reply:
+            return Answer(error=_error(reply["error"]))
+        if "value" in reply:
+            return Answer(value=reply["value"])
+        kind = reply.get("kind")
+        return Answer(opaque=str(reply.get("opaque"))[:500], kind=kind if isinstance(kind, str) else None)
+
+    def _script(self) -> None:
+        nonce = secrets.token_hex(16)
+        reply = self._ask({"op": "script", "test": self.task.test_code, "nonce": nonce})
+        if reply["op"] == "error":
+            self.run.answers.append(Answer(error=_error(reply.get("error"))))
+        elif reply["op"] != "answer" or reply.get("nonce") != nonce:
+            raise ProtocolError("an answer without the right nonce")
+        else:
+            self.run.answers.append(Answer(value=None))
+        self.run.stage = "done"
+
+    # Messages
+
+    def _ask(self, request: Message) -> Message:
+        """Send one request to the candidate and serve its calls until the answer comes."""
+        assert self.candidate is not None
+        self.candidate.send(request, self.deadline)
+        while True:
+            message = self.candidate.receive(self.deadline, self.cpu_deadline)
+            if message["op"] == "call":
+                self._relay(message)
+            elif message["op"] == "called":
+                self._record(message, message, "local")
+            else:
+                return message
+
+    def _relay(self, message: Message) -> None:
+        """Pass a call to the server, callbacks back to the candidate, and the result to the candidate."""
+        assert self.candidate is not None
+        if self.mode != "remote":
+            raise ProtocolError("a remote call in a local run")
+        number = self._spy(message)
+        server = self._server()
+        try:
+            request = {"op": "invoke", "spy": number, "args": message["args"], "kwargs": message["kwargs"]}
+        except KeyError as error:
+            raise ProtocolError("a call without arguments") from error
+        server.send(request, self.deadline)
+        while True:
+            reply = server.receive(self.deadline, self.cpu_deadline)
+            if reply["op"] == "callback":
+                self.candidate.send(reply, self.deadline)
+                server.send(self._callback_result(), self.deadline)
+                continue
+            if reply["op"] != "local":
+                self._record(message, reply["record"], "remote")
+                self.run.stubbed = self.run.stubbed or bool(reply["record"].get("stubbed"))
+            self.candidate.send({key: item for key, item in reply.items() if key != "record"}, self.deadline)
+            return
+
+    def _callback_result(self) -> Message:
+        assert self.candidate is not None
+        while True:
+            message = self.candidate.receive(self.deadline, self.cpu_deadline)
+            if message["op"] == "call":
+                self._relay(message)
+            elif message["op"] == "called":
+                self._record(message, message, "local")
+            elif message["op"] == "callback_result":
+                return message
+            else:
+                raise ProtocolError("an answer in the middle of a callback")
+
+    def _server(self) -> Session:
+        if self.server is None:
+            self.server = self.zygote.fork(self.limits, self.apis)
+            self.server.send(self._opening("server"), self.deadline)
+            reply = self.server.receive(self.deadline, None)
+            if reply["op"] != "ready":
+                raise ZygoteError(f"the server of real calls did not start: {_text(reply)}")
+        if self.server_input != self.input and self.input is not None:
+            given = self.task.inputs[self.input]
+            self.server.send({"op": "input", "args": list(given.args), "kwargs": dict(given.kwargs)}, self.deadline)
+            self.server.receive(self.deadline, None)
+            self.server_input = self.input
+        return self.server
+
+    def _spy(self, message: Message) -> int:
+        number = message.get("spy")
+        if type(number) is not int or not 0 <= number < len(self.task.calls):
+            raise ProtocolError("a call of an unknown spy")
+        return number
+
+    def _record(self, message: Message, record: Message, where: Literal["local", "remote"]) -> None:
+        api = self.task.calls[self._spy(message)].api
+        names = ("arguments", "bound", "required", "returned", "result", "error", "callback")
+        known = {name: record[name] for name in names if name in record}
+        try:
+            self.run.calls.append(
+                CallRecord(
+                    api=api, input=self.input, origin="completion", where=where,
+                    line=message.get("line"), position=message.get("position"), **known,
+                )
+            )  # fmt: skip
+        except ValidationError as error:
+            raise ProtocolError("a malformed record of a call") from error
+
+
+def task_entry(task: Task) -> str:
+    """Return the name of the function to call, or nothing for a script."""
+    return task.entry_point if task.kind == "function" else ""
+
+
+def verdict_on(answer: Answer, expected: values.Tree, comparison: values.Comparison) -> str | None:
+    """Return why an answer is wrong, in words; null when it is right."""
+    wanted = values.raises(expected)
+    if wanted is not None:
+        kind, message = wanted
+        if answer.error is None:
+            return f"no exception, expected {kind}"
+        names = [answer.error.type, *answer.error.bases]
+        if kind not in names and kind not in [name.rsplit(".", 1)[-1] for name in names]:
+            return f"raised {answer.error.type}, expected {kind}"
+        if message is not None and message != answer.error.message:
+            return f"raised with another message: {answer.error.message[:200]}"
+        return None
+    if answer.error is not None:
+        return f"raised {answer.error.type}: {answer.error.message[:200]}"
+    if answer.opaque is not None:
+        return answer.opaque
+    return _difference(comparison, expected, answer.value)
+
+
+def _difference(comparison: values.Comparison, expected: values.Tree, actual: values.Tree) -> str | None:
+    try:
+        return comparison.difference(expected, actual)
+    except _MALFORMED as error:
+        return f"the answer is malformed ({type(error).__name__})"
+
+
+def _error(data: Any) -> ErrorEvidence:
+    """Read what the guest says of an exception."""
+    try:
+        return ErrorEvidence.model_validate(data)
+    except ValidationError as error:
+        raise ProtocolError("malformed evidence of an exception") from error
+
+
+def _text(reply: Message) -> str:
+    error = reply.get("error")
+    if isinstance(error, dict):
+        return f"{error.get('type')}: {error.get('message')}"[:500]
+    return str(reply)[:500]
+
+
+def run_code(
+    zygote: Zygote,
+    task: Task,
+    code: str,
+    *,
+    mode: Mode,
+    limits: SampleLimits,
+    stub: str | None = None,
+    stop: values.Comparison | None = None,
+) -> Run:
+    """Run code against a task once.
+
+    Args:
+        zygote: the warm parent of the task's environment.
+        task: inputs, context, targets.
+        code: the completion, already extracted.
+        mode: what stands in for the targets.
+        limits: what the run may use.
+        stub: kind of perturbation of the target's results (mode `remote`), or null.
+        stop: comparison by which the run ends at the first wrong answer; null runs all inputs.
+    """
+    return Conversation(zygote, task, mode, limits, stub).go(code, stop)

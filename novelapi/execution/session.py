@@ -1,0 +1,152 @@
+"""The judge's end of a conversation with one sandboxed child."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import struct
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from novelapi.execution.zygote import Zygote
+
+MAX_FRAME = 32 << 20
+Message = dict[str, Any]
+
+
+class EndedError(Exception):
+    """The child is gone or was ended; `reason` is one of Observation.ended."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        """Remember why."""
+        super().__init__(reason if not detail else f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class Session:
+    """One child: send a request, wait for messages under CPU and wall limits."""
+
+    def __init__(self, zygote: Zygote, number: int, sock: socket.socket, output: int) -> None:
+        """Wrap the parent's end of the child's socket and its output file."""
+        self.zygote = zygote
+        self.number = number
+        self.sock = sock
+        self.output_fd = output
+        self.ended: Message | None = None
+        self._buffer = bytearray()
+        sock.setblocking(False)
+
+    def send(self, message: Message, deadline: float) -> None:
+        """Send one frame.
+
+        Raises:
+            EndedError: the child is gone or does not read.
+        """
+        data = json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        view = memoryview(struct.pack(">I", len(data)) + data)
+        while view:
+            try:
+                view = view[self.sock.send(view) :]
+            except BlockingIOError:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise EndedError("wall") from None
+                select.select([], [self.sock], [], min(left, 0.5))
+            except OSError:
+                raise self._death() from None
+
+    def receive(self, deadline: float, cpu_deadline_ms: float | None) -> Message:
+        """Wait for one frame.
+
+        Args:
+            deadline: monotonic time at which patience ends.
+            cpu_deadline_ms: reading of the slot's CPU clock at which the budget ends; null without accounting.
+
+        Raises:
+            EndedError: the child died, ran out of a budget or sent what is no frame.
+        """
+        while True:
+            message = self._take()
+            if message is not None:
+                return message
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise EndedError("wall")
+            if cpu_deadline_ms is not None and (self.zygote.group.cpu_ms() or 0.0) > cpu_deadline_ms:
+                raise EndedError("cpu")
+            ready, _, _ = select.select([self.sock, self.zygote.control], [], [], min(left, 0.25))
+            if self.sock in ready:
+                self._read()
+            elif self.zygote.control in ready:
+                self.zygote.pump()
+                if self.ended is not None and not self._pending():
+                    raise self._death()
+
+    def _read(self) -> None:
+        try:
+            chunk = self.sock.recv(1 << 20)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            raise self._death()
+        self._buffer += chunk
+
+    def _pending(self) -> bool:
+        """Whether the dead child left frames that have not been read."""
+        ready, _, _ = select.select([self.sock], [], [], 0)
+        return bool(ready)
+
+    def _take(self) -> Message | None:
+        if len(self._buffer) < 4:
+            return None
+        (size,) = struct.unpack(">I", self._buffer[:4])
+        if size > MAX_FRAME:
+            raise EndedError("protocol", f"frame of {size} bytes")
+        if len(self._buffer) < 4 + size:
+            return None
+        data = bytes(self._buffer[4 : 4 + size])
+        del self._buffer[: 4 + size]
+        try:
+            message = json.loads(data)
+        except (ValueError, RecursionError):
+            raise EndedError("protocol", "no JSON") from None
+        if type(message) is not dict or type(message.get("op")) is not str:
+            raise EndedError("protocol", "no message")
+        return message
+
+    def _death(self) -> EndedError:
+        """Say how the child died, waiting for the parent's word on it."""
+        self.zygote.wait_for_end(self, 5.0)
+        ended = self.ended
+        if ended is None:
+            return EndedError("signal", "closed its socket")
+        if self.zygote.oom_killed():
+            return EndedError("memory")
+        if ended["signal"] is not None:
+            if self.zygote.cpu_exceeded(self, ended):
+                return EndedError("cpu")
+            return EndedError("signal", str(ended["signal"]))
+        return EndedError("exit", str(ended["status"]))
+
+    def output(self, head: int = 2000, tail: int = 6000) -> str:
+        """Return head and tail of what the child printed."""
+        size = os.fstat(self.output_fd).st_size
+        if size <= head + tail:
+            data = os.pread(self.output_fd, head + tail, 0)
+        else:
+            data = os.pread(self.output_fd, head, 0) + b"\n...\n" + os.pread(self.output_fd, tail, size - tail)
+        return data.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Kill the child and wait until it is gone."""
+        self.sock.close()
+        if self.ended is None:
+            self.zygote.kill(self)
+            self.zygote.wait_for_end(self, 10.0)
+        os.close(self.output_fd)

@@ -1,0 +1,116 @@
+"""Gate C0: the reference runs in the new release and fails in the old one, because of the target and nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from novelapi.execution.harness import comparison_of
+from novelapi.execution.judge import Answer, Run, run_code, verdict_on
+from novelapi.execution.limits import SampleLimits
+from novelapi.execution.pool import Slot
+from novelapi.execution.zygote import ZygoteError
+from novelapi.records.environment import Environment
+from novelapi.records.gate import GateVerdict
+from novelapi.records.task import Task
+from novelapi.records.verdict import ErrorEvidence
+
+_LIMITS = SampleLimits(cpu_s=30.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseCheck:
+    """One task to try in the old release."""
+
+    task: Task
+    env: Environment | None
+    """Environment of the old release; null when there was none before the cutoff."""
+    preload: tuple[str, ...] = ()
+
+
+def check(slot: Slot, request: ReleaseCheck) -> GateVerdict:
+    """Run the reference in the old release.
+
+    Raises:
+        ZygoteError: the warm parent died (the pool tries again).
+    """
+    if request.env is None:
+        return GateVerdict(gate="C0", passed=True, reason="no prior release")
+    zygote = slot.zygote(request.env, request.preload)
+    task = request.task
+    head = f"{task.signature}\n    return None\n"
+    control = run_code(zygote, task, head, mode="plain", limits=_LIMITS)
+    trouble = _trouble(control)
+    if trouble is not None:
+        return _refused("the context or the inputs do not run in the old release", trouble, request.env)
+    run = run_code(zygote, task, task.reference_solution, mode="plain", limits=_LIMITS)
+    if run.infra is not None:
+        raise ZygoteError(run.infra)
+    return _judge(task, run, request.env)
+
+
+def _refused(reason: str, error: str, env: Environment) -> GateVerdict:
+    return GateVerdict(gate="C0", passed=False, reason=reason, detail={"old_error": error, "old_release": env.release})
+
+
+def _trouble(run: Run) -> str | None:
+    """Say what went wrong in a run of a solution that does nothing: then the task cannot be judged in this release."""
+    if run.infra is not None:
+        return run.infra
+    if run.error is not None:
+        return describe(run.error)
+    if run.ended is not None:
+        return f"ended ({run.ended})"
+    return next((describe(answer.error) for answer in run.answers if answer.error is not None), None)
+
+
+def _judge(task: Task, run: Run, env: Environment) -> GateVerdict:
+    """Decide from the old release's answers: an error that names the target, or another answer."""
+    detail = {"old_release": env.release}
+    error = run.error or next((answer.error for answer in run.answers if answer.error is not None), None)
+    if error is not None:
+        detail["old_error"] = describe(error)
+        if names_target(task, error):
+            return GateVerdict(gate="C0", passed=True, reason="the old release does not have it", detail=detail)
+        if task.change == "modified" and error.frames and error.frames[-1].where != "completion":
+            return GateVerdict(gate="C0", passed=True, reason="the old release refuses the call", detail=detail)
+        return GateVerdict(gate="C0", passed=False, reason="the old release fails for another reason", detail=detail)
+    if run.ended is not None:
+        detail["old_error"] = f"ended ({run.ended})"
+        return GateVerdict(gate="C0", passed=False, reason="the old release ends without an answer", detail=detail)
+    different = _different(task, run.answers)
+    if different is None:
+        return GateVerdict(gate="C0", passed=False, reason="the old release gives the same answers", detail=detail)
+    detail["old_error"] = f"another answer: {different}"
+    if task.change == "added":
+        return GateVerdict(gate="C0", passed=False, reason="the old release has it, with other answers", detail=detail)
+    return GateVerdict(gate="C0", passed=True, reason="the old release answers differently", detail=detail)
+
+
+def _different(task: Task, answers: list[Answer]) -> str | None:
+    assert task.expected is not None
+    comparison = comparison_of(task)
+    for answer, value in zip(answers, task.expected, strict=True):
+        wrong = verdict_on(answer, value, comparison)
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def names_target(task: Task, error: ErrorEvidence) -> bool:
+    """Whether an error of the old release is about the target: its leaf, its path, or a parameter of the change."""
+    for spec in task.calls:
+        parts = spec.api.split(".")
+        words = {parts[-1], *spec.required}
+        if error.name is not None and (error.name == parts[-1] or spec.api.startswith(error.name)):
+            return True
+        if error.name in parts:
+            return True
+        if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", error.message) for word in words):
+            return True
+    return False
+
+
+def describe(error: ErrorEvidence) -> str:
+    """Return an error as one line."""
+    return f"{error.type.rsplit('.', 1)[-1]}: {' '.join(error.message.split())}"[:400]

@@ -1,0 +1,23 @@
+"""Gate C1: the reference passes its own harness, again, in another process than the one it was written in."""
+
+from __future__ import annotations
+
+from novelapi.execution.pool import Slot
+from novelapi.generation import checks
+from novelapi.records.gate import GateVerdict
+
+
+def check(slot: Slot, request: checks.GoldCheck) -> dict[str, GateVerdict]:
+    """Run the references of some tasks; the verdict by task.
+
+    Raises:
+        ZygoteError: the warm parent died (the pool tries again).
+    """
+    found = checks.check(slot, request)
+    return {
+        task_id: GateVerdict(
+            gate="C1", passed=why is None, reason="the reference passes" if why is None else "the reference does not pass",
+            detail={} if why is None else {"error": why},
+        )
+        for task_id, why in found.items()
+    }  # fmt: skip

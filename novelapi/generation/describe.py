@@ -1,0 +1,126 @@
+"""The description of a task: what to return from which inputs, in the words of the documentation, without the name.
+
+Identifier tokens of the API's own name are masked, never parts of words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from novelapi.records.bundle import KnowledgeBundle
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(])")
+_LONGEST = 260
+
+
+def forbidden_names(paths: Iterable[str]) -> frozenset[str]:
+    """Return the identifier tokens that give an API away: the leaves of its paths, in lower case."""
+    return frozenset(path.rsplit(".", 1)[-1].lower() for path in paths)
+
+
+def leaks(text: str, paths: Iterable[str]) -> str | None:
+    """Return the first token of a text that names the API, or null; a whole dotted path counts too."""
+    paths = list(paths)
+    names = forbidden_names(paths)
+    for word in _WORD.findall(text):
+        if word.lower() in names:
+            return word
+    return next((path for path in paths if path in text), None)
+
+
+def mask(text: str, paths: Iterable[str], instead: str = "operation") -> str:
+    """Replace the API's names, whole dotted paths first."""
+    paths = sorted(paths, key=len, reverse=True)
+    for path in paths:
+        text = re.sub(rf"(?<![\w.]){re.escape(path)}(?!\w)", instead, text)
+    for name in forbidden_names(paths):
+        text = re.sub(rf"(?<!\w)(?:\w+\.)*{re.escape(name)}(?:\(\))?(?!\w)", instead, text, flags=re.IGNORECASE)
+    return text
+
+
+def first_sentences(text: str | None, limit: int = _LONGEST) -> str:
+    """Return the first sentences of a text that fit into a limit, on one line, without markup."""
+    if not text:
+        return ""
+    plain = " ".join(_plain(text).split())
+    found = ""
+    for sentence in _SENTENCE.split(plain):
+        if found and len(found) + len(sentence) > limit:
+            break
+        found = f"{found} {sentence}".strip()
+    if len(found) > 2 * limit:
+        found = found[: 2 * limit].rsplit(" ", 1)[0] + " ..."
+    return found
+
+
+def _plain(text: str) -> str:
+    """Remove the markup of docstrings: roles, double back quotes, directives."""
+    text = re.split(r"\n\s*\.\. \w", text)[0]
+    text = re.sub(r":[a-z:]+:`~?([^`<]+)(?:<[^`]*>)?`", r"`\1`", text)
+    return text.replace("``", "`").replace("**", "").replace("\\", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a description has to say."""
+
+    signature: str
+    """`solve(x, axis)`."""
+    parameters: Mapping[str, str]
+    """Name of each parameter of the entry point to the API's parameter that it feeds (or a phrase in words)."""
+    fixed: Mapping[str, str]
+    """Parameters of the API with fixed values, as source."""
+    result: str
+    """What is returned, in words; empty for the result as it is."""
+    steps: tuple[str, ...] = ()
+    """What happens before and after, in words."""
+
+
+def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
+    """Write the description.
+
+    Args:
+        bundle: the API's knowledge: summary, descriptions of parameters and result.
+        plan: the task's own part.
+        paths: every path of the API, for masking.
+    """
+    paths = list(paths)
+    known = {parameter.name.lstrip("*"): parameter for parameter in bundle.surface.parameters}
+    lines = [summary(bundle, paths), "", f"Write `{plan.signature}`:"]
+    for name, feeds in plan.parameters.items():
+        parameter = known.get(feeds)
+        words = ""
+        if parameter is not None:
+            words = "; ".join(part for part in (_type(parameter.type), first_sentences(parameter.description)) if part)
+        elif " " in feeds:
+            words = feeds
+        lines.append(f"- `{name}`: {mask(words, paths) or 'the argument of this name'}")
+    for name, value in plan.fixed.items():
+        parameter = known.get(name)
+        words = first_sentences(parameter.description) if parameter is not None else ""
+        words = mask(words, paths) or f"The option for {name.replace('_', ' ')}."
+        lines.append(f"- fixed: `{value}` for this choice: {words}")
+    lines += [f"- {mask(step, paths)}" for step in plan.steps]
+    lines.append("")
+    lines.append(plan.result or f"Return the result{_returns(bundle, paths)}.")
+    return "\n".join(lines).strip() + "\n"
+
+
+def summary(bundle: KnowledgeBundle, paths: Iterable[str]) -> str:
+    """Return what the API does, in one or two sentences without its name."""
+    return mask(first_sentences(bundle.m_prose, 200), paths) or "Use the library's own support for this."
+
+
+def _type(text: str | None) -> str:
+    """Return a short type in words; long annotations say less than they cost."""
+    if not text or len(text) > 80:
+        return ""
+    return text.removesuffix(", optional").removesuffix(",optional")
+
+
+def _returns(bundle: KnowledgeBundle, paths: list[str]) -> str:
+    words = mask(first_sentences(bundle.surface.returns, 160), paths)
+    return f" ({words.rstrip('.')})" if words else ""

@@ -1,0 +1,239 @@
+"""From a seed to drafts of tasks: which arguments become parameters, which are fixed, what is computed around the call."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from novelapi.generation.compose import Step
+from novelapi.generation.describe import Plan, describe, forbidden_names
+from novelapi.generation.inputs import vary
+from novelapi.generation.mining import names_in
+from novelapi.generation.seeds import Argument, Seed
+from novelapi.generation.trials import ResultKind
+from novelapi.knowledge.names import imports_of
+from novelapi.records.api import Candidate
+from novelapi.records.bundle import KnowledgeBundle
+from novelapi.records.task import CallSpec, Task, TaskInput
+
+_NEUTRAL = ("extra", "other", "more")
+_MOST_FIELDS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Free:
+    """A parameter of the entry point."""
+
+    name: str
+    text: str
+    """The seed's own expression for it."""
+    feeds: str
+    """The API's parameter that it feeds, or a phrase in words."""
+    position: int | None
+    """Position in the seed's arguments; null for the receiver."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A task in the making."""
+
+    candidate: Candidate
+    seed: Seed
+    free: tuple[Free, ...]
+    fixed: dict[str, str] = field(default_factory=dict)
+    """Parameters of the API with literal values in the call."""
+    form: str = "plain"
+    fields: tuple[str, ...] = ()
+    step: Step | None = None
+
+    @property
+    def difficulty(self) -> Literal["easy", "medium", "hard"]:
+        """easy: one direct call; medium: options that matter; hard: the call inside a small computation."""
+        if self.step is not None:
+            return "hard"
+        return "medium" if self.fixed or self.fields else "easy"
+
+    def call(self, without: str | None = None) -> str:
+        """Return the call with the entry point's parameters in place, one keyword left out on request."""
+        replaced = {free.position: free.name for free in self.free if free.position is not None}
+        receiver = next((free.name for free in self.free if free.position is None), None)
+        return self.seed.call(replaced, receiver, without)
+
+    @property
+    def signature(self) -> str:
+        """The `def` line."""
+        return f"def solve({', '.join(free.name for free in self.free)}):"
+
+    def reference(self, without: str | None = None) -> str:
+        """Return the reference solution."""
+        lines = [*self.seed.target_imports, *([""] if self.seed.target_imports else []), self.signature]
+        call = self.call(without)
+        if self.form == "namedtuple":
+            call = f"tuple({call})"
+        elif self.form == "iterator":
+            call = f"list({call})"
+        if self.form == "object" and self.fields:
+            body = ", ".join(f"{name!r}: found.{name}" for name in self.fields)
+            value = f"{{{body}}}"
+            lines.append(f"    found = {call}")
+            if self.step is None:
+                lines.append(f"    return {value}")
+            else:
+                lines += [f"    result = {value}", f"    return {self.step.expression}"]
+        elif self.step is not None:
+            lines += [f"    result = {call}", f"    return {self.step.expression}"]
+        else:
+            lines.append(f"    return {call}")
+        return "\n".join(lines) + "\n"
+
+    def bare_reference(self) -> str:
+        """Return a solution that ends with `return CALL`, for trials."""
+        lines = [*self.seed.target_imports, self.signature, f"    return {self.call()}"]
+        return "\n".join(lines) + "\n"
+
+
+def drafts_of(candidate: Candidate, seed: Seed) -> Draft | None:
+    """Decide which arguments become parameters; null when there is nothing to vary."""
+    taken = set(forbidden_names(candidate.paths)) | set(imports_of(ast.parse("\n".join(seed.imports))))
+    taken |= {"solve", "result", "found", "np"}
+    changed = {change.parameter for change in candidate.changes if change.parameter}
+    free: list[Free] = []
+    fixed: dict[str, str] = {}
+    if seed.receiver is not None:
+        name = _name("data", taken)
+        free.append(Free(name=name, text=seed.receiver, feeds="the object to work on", position=None))
+    for number, argument in enumerate(seed.arguments):
+        if _is_option(argument, first=number == 0 and seed.receiver is None):
+            if argument.parameter is not None:
+                fixed[argument.parameter] = argument.text
+            continue
+        wanted = argument.parameter or "value"
+        if argument.parameter in changed:
+            wanted = next(name for name in (*_NEUTRAL, wanted) if name not in taken)
+        name = _name(wanted, taken)
+        free.append(Free(name=name, text=argument.text, feeds=argument.parameter or "", position=number))
+    if not free:
+        return None
+    return Draft(candidate=candidate, seed=seed, free=tuple(free), fixed=fixed)
+
+
+def _is_option(argument: Argument, *, first: bool) -> bool:
+    """Whether an argument is a choice (a mode, a flag, a type) and no data."""
+    node = ast.parse(argument.text, mode="eval").body
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, bool) or node.value is None:
+            return True
+        return isinstance(node.value, str) and not first
+    if isinstance(node, ast.Lambda):
+        return True
+    if isinstance(node, ast.Attribute | ast.Name):
+        return True
+    return (
+        isinstance(node, ast.Tuple | ast.List)
+        and not first
+        and bool(node.elts)
+        and all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in node.elts)
+    )
+
+
+def _name(wanted: str, taken: set[str]) -> str:
+    """Return an identifier that is free; it is taken from then on."""
+    base = wanted.strip("*_").lower() or "value"
+    if not base.isidentifier() or keyword.iskeyword(base):
+        base = "value"
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}_{number}" if base != "x" else f"x{number}", number + 1
+    taken.add(name)
+    return name
+
+
+def with_kind(draft: Draft, kind: ResultKind) -> Draft | None:
+    """Set how the result becomes plain data; null when it cannot."""
+    if kind.form in ("plain", "iterator"):
+        return replace(draft, form=kind.form)
+    if kind.form == "namedtuple":
+        return replace(draft, form="namedtuple", fields=kind.fields)
+    if kind.form == "object" and kind.fields:
+        return replace(draft, form="object", fields=kind.fields[:_MOST_FIELDS])
+    return None
+
+
+def inputs_of(draft: Draft, count: int) -> list[TaskInput]:
+    """Return changed inputs first and the seed's own last: what an example shows should not be asked again."""
+    texts = [free.text for free in draft.free]
+    key = f"{draft.candidate.api}/{draft.seed.call({})}"
+    varied = [TaskInput(args=found) for found in vary(texts, key, count)]
+    return [*varied, TaskInput(args=tuple(texts))]
+
+
+def to_task(draft: Draft, bundle: KnowledgeBundle, number: int, inputs: Sequence[TaskInput]) -> Task:
+    """Write the task down; expected values and integrity are found later by running it."""
+    candidate = draft.candidate
+    reference = draft.reference()
+    leaf = candidate.api.rsplit(".", 1)[-1]
+    required = {name: value for name, value in draft.fixed.items() if name in _bindable(candidate)}
+    changed = {
+        change.parameter for change in candidate.changes if change.kind == "parameter_added" and change.parameter
+    }
+    for free in draft.free:
+        if free.feeds in changed:
+            required[free.feeds] = free.name
+    return Task(
+        task_id=f"{candidate.library}/{leaf}/{number}",
+        library=candidate.library,
+        release=candidate.release,
+        api=candidate.api,
+        change=candidate.change,
+        difficulty=draft.difficulty,
+        description=describe(bundle, _plan(draft), candidate.paths),
+        context_code=_context(draft, reference, inputs),
+        entry_point="solve",
+        signature=draft.signature,
+        reference_solution=reference,
+        inputs=tuple(inputs),
+        calls=(CallSpec(api=candidate.api, required=required),),
+    )
+
+
+def _bindable(candidate: Candidate) -> set[str]:
+    return {parameter.name for parameter in candidate.parameters}
+
+
+def _context(draft: Draft, reference: str, inputs: Sequence[TaskInput]) -> str:
+    """Return the imports and helpers that reference and inputs use, narrowed to those."""
+    imports = {*draft.seed.imports, *(["import numpy as np"] if draft.step is not None and draft.step.numpy else [])}
+    body = "\n".join([reference, *draft.seed.helpers, *(text for item in inputs for text in item.args)])
+    lines: list[str] = []
+    for line in sorted(imports):
+        if names_in(body, imports_of(ast.parse(line))):
+            lines.append(line)
+    text = "\n".join(lines) + ("\n" if lines else "")
+    if draft.seed.helpers:
+        text += "\n\n" + "\n\n\n".join(draft.seed.helpers) + "\n"
+    return text
+
+
+def _plan(draft: Draft) -> Plan:
+    steps: tuple[str, ...] = ()
+    result = ""
+    if draft.form == "namedtuple":
+        result = f"Return the result as a plain tuple ({', '.join(draft.fields)})."
+    elif draft.form == "iterator":
+        result = "Return everything that comes out, as a list."
+    elif draft.form == "object" and draft.fields:
+        keys = ", ".join(f"'{name}'" for name in draft.fields)
+        result = f"Return a dictionary with the keys {keys}: the attributes of these names of the result."
+    if draft.step is not None:
+        prefix = result.rstrip(".").removeprefix("Return ") if result else ""
+        result = f"Finally, {draft.step.words}" + (f" (the result being {prefix})." if prefix else ".")
+    return Plan(
+        signature=draft.signature.removeprefix("def ").rstrip(":"),
+        parameters={free.name: free.feeds for free in draft.free},
+        fixed=draft.fixed,
+        result=result,
+        steps=steps,
+    )

@@ -1,0 +1,147 @@
+"""Further inputs from a seed's own: the values are changed, the kind of data stays.
+
+All arguments of one input are changed in the same way (a list that loses its last element does so everywhere), since
+lengths and shapes often have to agree. What does not run, or gives an answer that is there already, is dropped later.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Sequence
+
+_STRUCTURAL_CALLS = frozenset(
+    "reshape zeros ones empty full eye identity arange linspace range default_rng RandomState seed repeat tile".split()
+)
+_STRUCTURAL_KEYWORDS = frozenset("axis axes shape ndim size dtype order ndmin num order k".split())
+_KINDS = ("numbers", "reverse", "numbers", "shorter", "numbers", "longer", "rotate", "numbers", "shapes", "scaled")
+
+
+def vary(texts: Sequence[str], key: str, count: int) -> list[tuple[str, ...]]:
+    """Return up to `count` sets of changed expressions, none equal to the given one or to another.
+
+    Args:
+        texts: the expressions of one input, in order.
+        key: what the choice of values depends on, so that two runs agree.
+        count: how many to return at most.
+    """
+    found: list[tuple[str, ...]] = []
+    known = {tuple(texts)}
+    for attempt in range(count * 4):
+        kind = _KINDS[attempt % len(_KINDS)]
+        generator = random.Random(f"{key}/{attempt}")  # noqa: S311 - values of test inputs, no secrets
+        changed = tuple(_change(text, kind, generator) for text in texts)
+        if changed not in known:
+            known.add(changed)
+            found.append(changed)
+        if len(found) == count:
+            break
+    return found
+
+
+def _change(text: str, kind: str, generator: random.Random) -> str:
+    node = ast.parse(text, mode="eval").body
+    change = _Change(kind, generator)
+    changed = change.visit(node)
+    if kind == "scaled" and _is_array(text):
+        return f"{_operand(ast.unparse(changed))} {generator.choice(['* 2', '+ 1', '- 3'])}"
+    return ast.unparse(ast.fix_missing_locations(changed))
+
+
+def _is_array(text: str) -> bool:
+    return text.startswith(("np.array(", "np.arange(", "np.linspace(", "np.asarray(", "np.ones(")) and "'" not in text
+
+
+def _operand(text: str) -> str:
+    return text if text.endswith(")") else f"({text})"
+
+
+class _Change(ast.NodeTransformer):
+    """One kind of change, applied everywhere in an expression."""
+
+    def __init__(self, kind: str, generator: random.Random) -> None:
+        self.kind = kind
+        self.generator = generator
+        self.structural = 0
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if self.kind == "shapes" and name in ("reshape", "arange"):
+            return self._shape(node, name)
+        node.func = self.visit(node.func)
+        structural = name in _STRUCTURAL_CALLS and name not in ("default_rng", "RandomState", "seed")
+        self.structural += structural
+        node.args = [self.visit(argument) for argument in node.args]
+        self.structural -= structural
+        for keyword in node.keywords:
+            if keyword.arg not in _STRUCTURAL_KEYWORDS:
+                keyword.value = self.visit(keyword.value)
+        return node
+
+    def _shape(self, node: ast.Call, name: str) -> ast.expr:
+        """Turn `np.arange(6).reshape(2, 3)` into `np.arange(12).reshape(4, 3)`, and a bare arange into a longer one."""
+        node.func = self.visit(node.func)
+        arguments = [argument for argument in node.args if isinstance(argument, ast.Constant)]
+        if arguments and len(arguments) == len(node.args):
+            first = arguments[0]
+            if isinstance(first.value, int) and first.value > 0 and (name == "reshape" or len(arguments) == 1):
+                node.args[0] = ast.Constant(first.value * 2)
+        return node
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        items = list(node.elts)
+        if len(items) > 1 and not any(isinstance(item, ast.Starred) for item in items):
+            if self.kind == "reverse":
+                items.reverse()
+            elif self.kind == "rotate":
+                items = items[1:] + items[:1]
+            elif self.kind == "shorter" and len(items) > 2:
+                items = items[:-1]
+            elif self.kind == "longer":
+                items = [*items, ast.parse(ast.unparse(items[0]), mode="eval").body]
+        if self.kind in ("numbers", "longer") or (items and isinstance(items[0], ast.List | ast.Tuple | ast.Dict)):
+            items = [self.visit(item) for item in items]
+        return ast.List(elts=items, ctx=ast.Load())
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        node.value = self.visit(node.value)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant) and self.kind == "numbers":
+            changed = self._number(node.operand.value)
+            if changed is not None:
+                return node if changed == 0 else ast.UnaryOp(op=ast.USub(), operand=ast.Constant(changed))
+        node.operand = self.visit(node.operand)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if self.structural or self.kind not in ("numbers", "longer"):
+            return node
+        changed = self._text(node.value) if isinstance(node.value, str) else self._number(node.value)
+        return node if changed is None else ast.Constant(changed)
+
+    def _number(self, value: object) -> int | float | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        if isinstance(value, int):
+            return abs(value + self.generator.choice([-2, -1, 1, 2, 3, 5]))
+        if 0.0 < value < 1.0:
+            return self.generator.choice([0.1, 0.25, 0.3, 0.4, 0.6, 0.75, 0.9])
+        return round(abs(value + self.generator.choice([-1.5, -0.5, 0.5, 1.25, 2.0])), 6)
+
+    def _text(self, value: str) -> str | None:
+        """Change a text of several letters; short ones (codes, separators) have a meaning and stay."""
+        if len(value) < 3 or not any(letter.isalpha() for letter in value):
+            return None
+        choice = self.generator.choice(["double", "drop", "swap", "keep"])
+        if choice == "double":
+            return value + value[-1]
+        if choice == "drop":
+            return value[1:]
+        if choice == "swap":
+            return value[1] + value[0] + value[2:]
+        return None

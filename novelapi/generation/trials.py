@@ -1,0 +1,158 @@
+"""Runs drafts in the sandbox while they are made: which inputs run, what they give, what kind of result comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from novelapi.execution.judge import Answer, run_code
+from novelapi.execution.limits import SampleLimits
+from novelapi.execution.zygote import Zygote
+from novelapi.fingerprint import canonical_json
+from novelapi.records.task import Task, TaskInput
+
+TRIAL_LIMITS = SampleLimits(cpu_s=10.0)
+
+_KIND = """
+def _kind_of_result(result):
+    def plain(value, depth=0):
+        name = type(value).__module__ + "." + type(value).__name__
+        if value is None or type(value) in (bool, int, float, complex, str, bytes):
+            return True
+        if type(value) in (list, tuple, set, frozenset):
+            return len(value) <= 50 and depth < 3 and all(plain(item, depth + 1) for item in value)
+        if type(value) is dict:
+            return len(value) <= 50 and depth < 3 and all(type(k) is str and plain(v, depth + 1) for k, v in value.items())
+        return name == "numpy.ndarray" and value.dtype.kind in "biufcUSmM" and value.size <= 5000 or (
+            type(value).__module__ == "numpy" and hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0)
+    kind = type(result)
+    name = kind.__module__ + "." + kind.__qualname__
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return ["namedtuple", name, list(result._fields)]
+    if plain(result) or name in ("pandas.DataFrame", "pandas.Series", "pandas.core.frame.DataFrame", "pandas.core.series.Series"):
+        return ["none" if result is None else "plain", name, []]
+    if kind.__module__ == "itertools" or hasattr(result, "__next__"):
+        return ["iterator", name, []]
+    names = list(result) if isinstance(result, dict) else list(getattr(result, "__dict__", {})) or dir(kind)
+    fields = []
+    for field in names:
+        if type(field) is not str or field.startswith("_") or not field.isidentifier():
+            continue
+        try:
+            value = getattr(result, field)
+        except Exception:
+            continue
+        if value is not None and not callable(value) and plain(value):
+            fields.append(field)
+    return ["object", name, fields]
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultKind:
+    """What a call returns."""
+
+    form: str
+    """`plain`, `none`, `namedtuple`, `iterator` or `object`."""
+    type: str
+    """Qualified name of its type."""
+    fields: tuple[str, ...]
+    """Names of a named tuple, or of the plain public attributes of an object."""
+
+
+def kind_of(zygote: Zygote, task: Task, call: str) -> ResultKind | str:
+    """Run the task's call on its first inputs and say what it returns; a text is the reason why that is not known."""
+    head = task.reference_solution.split("    return ", 1)[0]
+    code = f"{_KIND}\n{head}    return _kind_of_result({call})\n"
+    run = run_code(zygote, task, code, mode="plain", limits=TRIAL_LIMITS)
+    problem = (
+        run.infra or (run.ended and f"ended ({run.ended})") or (run.error and f"{run.error.type}: {run.error.message}")
+    )
+    if problem:
+        return str(problem)[:300]
+    reason = "no input"
+    for answer in run.answers:
+        if answer.is_value and isinstance(answer.value, list) and len(answer.value) == 3:
+            form, name, fields = answer.value
+            return ResultKind(form=form, type=name, fields=tuple(fields))
+        reason = explain(answer)
+    return reason
+
+
+def explain(answer: Answer) -> str:
+    """Say in one line why an answer is no value."""
+    if answer.error is not None:
+        return f"{answer.error.type.rsplit('.', 1)[-1]}: {answer.error.message}"[:300]
+    return (answer.opaque or "")[:300]
+
+
+def answers_of(zygote: Zygote, task: Task, code: str | None = None) -> list[Answer] | str:
+    """Run code (default: the reference) on all inputs; a text is the reason why it did not run."""
+    run = run_code(zygote, task, code or task.reference_solution, mode="plain", limits=TRIAL_LIMITS)
+    if run.infra is not None:
+        return run.infra
+    if run.error is not None:
+        return f"{run.error.type}: {run.error.message}"[:300]
+    if run.ended is not None:
+        return f"ended ({run.ended})"
+    return run.answers
+
+
+def choose_inputs(inputs: Sequence[TaskInput], answers: Sequence[Answer], wanted: int) -> list[int]:
+    """Return positions of inputs whose answers are plain, small, and different from each other, in their order."""
+    chosen: list[int] = []
+    seen: set[str] = set()
+    for position, answer in enumerate(answers):
+        if not answer.is_value or answer.value is None:
+            continue
+        text = _canonical(answer.value)
+        if text is None or len(text) > 20000 or text in seen or _empty(answer.value):
+            continue
+        seen.add(text)
+        chosen.append(position)
+        if len(chosen) == wanted:
+            break
+    return chosen if len(chosen) <= len(inputs) else []
+
+
+def _canonical(tree: Any) -> str | None:
+    try:
+        return canonical_json(tree)
+    except ValueError:
+        return None
+
+
+def _empty(tree: Any) -> bool:
+    """Whether an answer says nothing: an empty container."""
+    if isinstance(tree, dict) and tree.get("$") == "ndarray":
+        return 0 in tree["shape"]
+    items = tree.get("items") if isinstance(tree, dict) and "$" in tree else tree
+    return isinstance(items, list | dict | str) and len(items) == 0
+
+
+def inexact(tree: Any) -> str | None:
+    """Return `single` or `double` when a value holds floating-point numbers, else null."""
+    found: set[str] = set()
+    _collect(tree, found)
+    return "single" if "single" in found else ("double" if found else None)
+
+
+def _collect(tree: Any, found: set[str]) -> None:
+    if isinstance(tree, float):
+        found.add("double")
+    elif isinstance(tree, list):
+        for item in tree:
+            _collect(item, found)
+    elif isinstance(tree, dict):
+        dtype = tree.get("dtype")
+        if isinstance(dtype, str):
+            code = dtype.lstrip("<>|=")
+            if code in ("f2", "f4", "c8") or dtype in ("float32", "float16"):
+                found.add("single")
+            elif code[:1] in ("f", "c") or dtype.startswith("float"):
+                found.add("double")
+        if tree.get("$") in ("float", "complex"):
+            found.add("double")
+        for item in tree.values():
+            _collect(item, found)

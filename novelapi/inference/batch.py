@@ -1,0 +1,177 @@
+"""Asks a model every task of a cell and writes predictions.jsonl, so that a kill loses nothing that was paid for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from novelapi import jsonl
+from novelapi.fingerprint import digest
+from novelapi.inference.budget import UNLIMITED, Budget
+from novelapi.inference.cache import CompletionCache
+from novelapi.inference.cached import CachedCompleter
+from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
+from novelapi.inference.prompts import Prompt
+from novelapi.inference.requests import join_completions, requests_for
+from novelapi.ports import Completer
+from novelapi.records.base import Record
+from novelapi.records.cell import Sampling
+from novelapi.records.completion import Completion, Request, Usage
+from novelapi.records.prediction import Prediction
+from novelapi.records.task import Task
+
+PREDICTIONS = "predictions.jsonl"
+PROMPTS = "prompts.jsonl"
+
+
+class BatchResult(Record):
+    """What became of a batch."""
+
+    predictions: Path
+    """The file of predictions, sealed: one row per answered or refused task, sorted by task id."""
+
+    prompts: Path
+    """The file of the prompts' texts by digest."""
+
+    resumed: int = 0
+    """Tasks whose prediction was there already."""
+
+    answered: int = 0
+    """Tasks answered now."""
+
+    unscored: dict[str, int] = Field(default_factory=dict)
+    """Tasks of the file that cannot be scored, by reason (`context`, `refused`)."""
+
+    missing: dict[str, int] = Field(default_factory=dict)
+    """Tasks without a row because their request failed for a reason that may pass (`transient`, `budget` ...)."""
+
+    usage: Usage = Usage()
+    """What this run cost."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether a task has no sample."""
+        return bool(self.missing or self.unscored)
+
+
+def complete_tasks(  # noqa: PLR0917  the six things a batch is made of
+    tasks: Sequence[Task],
+    prompts: Sequence[Prompt | str],
+    completer: Completer,
+    sampling: Sampling,
+    cache: CompletionCache,
+    out: Path,
+    *,
+    budget: Budget = UNLIMITED,
+    profile: ModelProfile = DEFAULT_PROFILE,
+    on_done: Callable[[str], None] = lambda _: None,
+) -> BatchResult:
+    """Ask every task that has no prediction for this very prompt yet.
+
+    Args:
+        tasks: the tasks of a cell.
+        prompts: their prompts, in the same order.
+        completer: the model.
+        sampling: how texts are drawn.
+        cache: recorded answers.
+        out: folder of predictions.jsonl and prompts.jsonl.
+        budget: the most that may be spent.
+        profile: prices of the model.
+        on_done: called with each task id that is finished, for a progress bar.
+
+    Raises:
+        EndpointError: the endpoint as a whole does not answer; what was answered is kept.
+        PrerequisiteError: key, model or extra is missing.
+    """
+    asked = [prompt if isinstance(prompt, Prompt) else Prompt(text=prompt) for prompt in prompts]
+    by_task = dict(zip((task.task_id for task in tasks), asked, strict=True))
+    jsonl.write(out / PROMPTS, _prompt_rows(asked))
+    cached = CachedCompleter(completer, cache, budget=budget, profile=profile)
+    model_sha = digest([cached.revision, cached.adapter_sha, cached.engine, sampling])
+    done = _finished(out / PREDICTIONS, by_task, model_sha)
+    missing: Counter[str] = Counter()
+    answered = 0
+    with jsonl.Appender(out / PREDICTIONS) as file:
+        todo = {task_id: prompt for task_id, prompt in by_task.items() if task_id not in done}
+        for task_id, completion in _answers(todo, cached, sampling):
+            if completion.failure in ("transient", "budget", "unrecorded"):
+                missing[completion.failure] += 1
+                continue
+            file.append(_prediction(task_id, by_task[task_id], model_sha, completion).to_row())
+            answered += completion.failure is None
+            on_done(task_id)
+    jsonl.seal(out / PREDICTIONS, key=lambda row: row["task_id"])
+    return BatchResult(
+        predictions=out / PREDICTIONS,
+        prompts=out / PROMPTS,
+        resumed=len(done),
+        answered=answered,
+        unscored=dict(Counter(row["unscored"] for row in jsonl.scan(out / PREDICTIONS) if row["unscored"])),
+        missing=dict(missing),
+        usage=cached.usage,
+    )
+
+
+def _prompt_rows(prompts: Sequence[Prompt]) -> list[jsonl.Row]:
+    texts = {prompt.sha: prompt.text for prompt in prompts}
+    return [{"prompt": sha, "text": texts[sha]} for sha in sorted(texts)]
+
+
+def _finished(path: Path, prompts: dict[str, Prompt], model_sha: str) -> set[str]:
+    """Keep the rows of earlier runs that answer the prompts of this one, and return their tasks.
+
+    Prompts that were too long are looked at again, since the window may have been set in the meantime.
+    """
+    rows = {row["task_id"]: row for row in jsonl.scan(path)}
+    kept = {
+        task_id: row
+        for task_id, row in rows.items()
+        if task_id in prompts
+        and row.get("prompt_sha") == prompts[task_id].sha
+        and row.get("model_sha") == model_sha
+        and row.get("unscored") != "context"
+    }
+    if len(kept) < len(rows):
+        jsonl.write(path, (kept[task_id] for task_id in sorted(kept)))
+    return set(kept)
+
+
+def _answers(
+    todo: dict[str, Prompt], completer: CachedCompleter, sampling: Sampling
+) -> Iterator[tuple[str, Completion]]:
+    """Yield each task as soon as all of its requests are answered."""
+    requests: list[Request] = []
+    owners: list[tuple[str, int]] = []
+    parts: dict[str, list[Completion | None]] = {}
+    for task_id, prompt in todo.items():
+        if prompt.refused:
+            yield task_id, Completion(failure="context", detail=prompt.refused)
+            continue
+        mine = requests_for(prompt.text, sampling)
+        parts[task_id] = [None] * len(mine)
+        owners += [(task_id, slot) for slot in range(len(mine))]
+        requests += mine
+    for index, completion in completer.stream(requests):
+        task_id, slot = owners[index]
+        parts[task_id][slot] = completion
+        finished = [part for part in parts[task_id] if part is not None]
+        if len(finished) == len(parts[task_id]):
+            yield task_id, join_completions(finished)
+
+
+def _prediction(task_id: str, prompt: Prompt, model_sha: str, completion: Completion) -> Prediction:
+    return Prediction(
+        task_id=task_id,
+        samples=() if completion.failure else completion.texts,
+        prompt_sha=prompt.sha,
+        model_sha=model_sha,
+        unscored=completion.failure,
+        thinking=completion.thinking,
+        finish=completion.finish,
+        trimmed=prompt.trimmed,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+    )

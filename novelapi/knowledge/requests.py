@@ -1,0 +1,77 @@
+"""Stage 2 for a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from novelapi.bookkeeping import StageRun, input_digest
+from novelapi.catalog import find_library
+from novelapi.discovery.requests import release_environments, workspace_of
+from novelapi.discovery.stage import STAGE as DISCOVERY
+from novelapi.discovery.stage import read_candidates
+from novelapi.errors import UsageError
+from novelapi.knowledge.material import Material
+from novelapi.knowledge.stage import STAGE, STAGE_VERSION, write_knowledge
+from novelapi.layout import Layout
+from novelapi.records.environment import Environment
+from novelapi.records.request import LibraryRequest
+from novelapi.records.stage import StageResult
+
+
+def extract(
+    request: LibraryRequest, layout: Layout, progress: Callable[[int, int], None] = lambda _done, _all: None
+) -> StageResult:
+    """Write the knowledge bundles of one library, from the candidates of stage 1.
+
+    Raises:
+        UsageError: the releases are not resolved.
+        NovelApiError: see `write_knowledge`.
+    """
+    source = layout.stage(request.library, DISCOVERY, request.model)
+    run = StageRun(
+        layout=layout,
+        library=request.library,
+        model=request.model,
+        stage=STAGE,
+        version=STAGE_VERSION,
+        spec={"library": request.library, "old": request.old, "new": request.new},
+        inputs=input_digest(source),
+    )
+    known = run.finished()
+    if known is not None:
+        return known
+    env, _ = release_environments(request, layout)
+    run.begin()
+    found = write_knowledge(
+        read_candidates(source), material_of(request, layout, env), layout, model=request.model, on_progress=progress
+    )
+    return run.finish(found.counts, found.reasons)
+
+
+def material_of(request: LibraryRequest, layout: Layout, env: Environment) -> Material:
+    """Return the sources of knowledge of a library's new release.
+
+    Raises:
+        IndexUnavailableError: the source archive could not be fetched.
+    """
+    if request.new is None:
+        raise UsageError("the new release is not resolved: call find_versions first")
+    library = find_library(request.library)
+    return Material(
+        library=library.name,
+        release=request.new,
+        old_release=request.old,
+        env=env,
+        wheel=site_packages(env),
+        sdist=workspace_of(layout).sdist(library, request.new),
+        licence=library.licence,
+        domain=library.domain,
+        setup=library.prelude or "",
+    )
+
+
+def site_packages(env: Environment) -> Path:
+    """Return the folder of an environment that holds the installed packages."""
+    short = ".".join(env.python_version.split(".")[:2])
+    return Path(env.prefix) / "lib" / f"python{short}" / "site-packages"

@@ -1,0 +1,1 @@
+"""Versioned prompt templates (`*.md.j2`), one file per prompt; `inference/templates.py` renders them."""

@@ -1,0 +1,64 @@
+"""What is asked of a stage: small, frozen, and the same for all four stages of a library."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pydantic import Field
+
+from novelapi.records.base import Record
+
+
+class LibraryRequest(Record):
+    """One library, seen from one model."""
+
+    library: str
+    """Library in the catalogue, or any distribution."""
+
+    model: str = "copy"
+    """Model as the user named it."""
+
+    cutoff: date | None = None
+    """The model's training cutoff; null takes the catalogue's, or `old` decides."""
+
+    old: str | None = None
+    """Release that the model can know; null follows from the cutoff."""
+
+    new: str | None = None
+    """Release under test; null takes the catalogue's pin, else the newest stable one."""
+
+    limit: int | None = Field(default=None, ge=1)
+    """Number of units to keep (by hash of id), or null."""
+
+    seed: int = 0
+    """Seed of everything that is drawn."""
+
+    jobs: int = Field(default=2, ge=1)
+    """Processes at work; does not change any result."""
+
+
+class ModelAccess(Record):
+    """How a model is reached; nothing in it changes what the model says, and it holds no secret."""
+
+    base_url: str | None = None
+    """Address of an OpenAI-compatible endpoint; null takes OPENAI_BASE_URL or the embedded model."""
+
+    block: str | None = None
+    """Name of a saved `model-endpoint` block, which holds address and key."""
+
+
+DIRECT = ModelAccess()
+"""No endpoint of its own: the embedded model, or what the environment names."""
+
+
+class FileResult(Record):
+    """A finished unit of work: its file and what is in it."""
+
+    path: str
+    """File, relative to NOVELAPI_HOME."""
+
+    sha256: str
+    """Digest of that file."""
+
+    counts: dict[str, int] = Field(default_factory=dict)
+    """Units by outcome."""
