@@ -23,7 +23,7 @@ from novelapi import jsonl
 from novelapi.catalog import find_library
 from novelapi.discovery.stage import run_discovery
 from novelapi.discovery.workspace import Workspace
-from novelapi.knowledge.material import describe, open_material
+from novelapi.knowledge.material import describe, material_in
 from novelapi.knowledge.mechanism import is_masked
 from novelapi.knowledge.stage import write_knowledge
 from novelapi.knowledge.targets import target_of
@@ -35,9 +35,7 @@ WINDOWS = {"numpy": "1.26.2", "scipy": "1.14.1", "pandas": "2.2.2"}
 """Old releases that differ from the one before `CUTOFF`."""
 
 CUTOFF = date(2023, 12, 1)
-LIBRARIES = (
-    "numpy scipy pandas pydantic sqlalchemy django flask httpx fastapi astropy".split()  # noqa: SIM905 - a list of names
-)
+LIBRARIES = "numpy scipy pandas pydantic sqlalchemy django flask httpx fastapi astropy".split()
 USES_CHANGE = {"numpy": 0.55, "scipy": 0.75, "pandas": 0.25}
 """Goals for the share of modified APIs with an example that uses the change."""
 
@@ -96,7 +94,8 @@ def measure(workspace: Workspace, name: str, model: str) -> tuple[Coverage, dict
     first = run_discovery(workspace, library, old=pair.old, new=pair.new, model=model)
     rows = jsonl.scan(workspace.layout.home / first.path)
     candidates = [Candidate.model_validate(row) for row in rows]
-    material = open_material(workspace, library, pair.old, pair.new)
+    env = workspace.environment(library, pair.new)
+    material = material_in(workspace, library, pair.old, pair.new, env)
     result = write_knowledge(candidates, material, workspace.layout, model=model)
     facts = describe(material, [candidate.api for candidate in candidates], [], [])
     coverage = Coverage()

@@ -37,6 +37,7 @@ OUTPUT_CAP = 1500
 """Characters of output that an example shows."""
 
 _Proposals = Callable[["Attempt"], Iterable[Draft]]
+_DEFAULT_REPR = re.compile(r"<[\w.<> ]+ at 0x[0-9a-f]+>")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 
 
@@ -261,7 +262,9 @@ def select(attempt: Attempt) -> list[tuple[Draft, Trial]]:
     def key(row: tuple[Draft, Trial]) -> tuple[bool, bool, int, int, int, str]:
         draft, trial = row
         used = uses_change(attempt.target, trial)
-        tells = bool(trial.output.strip()) and not (used and not attempt.target.added and trial.output in plain)
+        tells = bool(_DEFAULT_REPR.sub("", trial.output).strip()) and not (
+            used and not attempt.target.added and trial.output in plain
+        )
         long = draft.code.count("\n") > 15
         return not used, not tells, long, sources[draft.source], len(draft.code), draft.code
 

@@ -45,38 +45,37 @@ class Material:
         return [self.packages / root for root in self.roots if (self.packages / root).is_dir()]
 
 
-def open_material(
-    workspace: Workspace, library: Library, old: str | None, new: str, *, documentation: bool = False
-) -> Material:
-    """Return what there is to read about a release; its environment is built if it is not there.
+def material_in(workspace: Workspace, library: Library, old: str | None, new: str, env: Environment) -> Material:
+    """Return what there is to read about a release.
 
     Args:
-        workspace: caches, index and environments.
+        workspace: caches and index.
         library: the library.
         old: the last release that the model can know; null when there was none.
         new: the release under test.
-        documentation: whether the distributions that the library's own examples need are installed too.
+        env: its environment.
 
     Raises:
-        IndexUnavailableError: the index did not answer.
-        PrerequisiteError: uv or a Python that the release admits is missing.
-        NovelApiError: the release cannot be installed, or none of the library's packages is in it.
+        IndexUnavailableError: the source archive could not be fetched.
     """
-    env = workspace.environment(library, new, documentation=documentation)
-    packages = Path(env.prefix, "lib", f"python{'.'.join(env.python_version.split('.')[:2])}", "site-packages")
-    roots = library.imports or workspace.surface(library, new).roots
     return Material(
         library=library.name,
         release=new,
         old_release=old,
         env=env,
-        packages=packages,
-        roots=tuple(sorted(roots)),
+        packages=site_packages(env),
+        roots=tuple(sorted(library.imports or workspace.surface(library, new).roots)),
         sdist=workspace.sdist(library, new),
         licence=library.licence,
         domain=library.domain,
         setup=library.prelude or "",
     )
+
+
+def site_packages(env: Environment) -> Path:
+    """Return the folder of an environment that holds the installed packages."""
+    short = ".".join(env.python_version.split(".")[:2])
+    return Path(env.prefix, "lib", f"python{short}", "site-packages")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,7 @@ def find_objects(
         PrerequisiteError: bubblewrap is missing.
     """
     codes = [draft.code for draft in makers(corpus.makers(), material.roots, facts)]
+    documented = set(codes)
     for owner, parameters in owners.values():
         found = synthesis.from_scratch(owner, parameters, (), facts, corpus.values)
         codes += [_assigned(draft.code) for draft in itertools.islice(found, 6)]
@@ -68,7 +69,8 @@ def find_objects(
     ]
     trials |= _run(material, repairs)
     by_class: dict[str, list[Maker]] = defaultdict(list)
-    for code, trial in sorted(trials.items(), key=lambda item: (len(item[0]), item[0])):
+    made_up = {code for code in trials if code not in documented}
+    for code, trial in sorted(trials.items(), key=lambda item: (item[0] in made_up, len(item[0]), item[0])):
         for name, classes in sorted(trial.objects.items()) if trial.ok else ():
             for leaf in classes:
                 if len(by_class[leaf]) < PER_CLASS:

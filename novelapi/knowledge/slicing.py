@@ -120,7 +120,22 @@ def _imports(script: Script, kept: dict[int, str], needed: set[str], resolve: Re
         if line is None:
             return None
         lines.append(line)
-    return sorted(set(lines), key=lambda line: (not line.startswith("from __future__"), line))
+    return merged_imports(lines)
+
+
+def merged_imports(lines: Iterable[str]) -> list[str]:
+    """Return import lines sorted, those from one module joined, future imports first."""
+    names: dict[str, set[str]] = {}
+    plain: set[str] = set()
+    for line in lines:
+        for node in ast.parse(line).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                known = names.setdefault(node.module, set())
+                known.update(alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in node.names)
+            else:
+                plain.add(ast.unparse(node))
+    found = [*plain, *(f"from {module} import {', '.join(sorted(items))}" for module, items in names.items())]
+    return sorted(found, key=lambda line: (not line.startswith("from __future__"), line))
 
 
 def steady(program: str) -> str:

@@ -14,7 +14,7 @@ from novelapi.knowledge.corpus import Place
 from novelapi.knowledge.drafts import Draft, resolver, usable
 from novelapi.knowledge.material import Facts
 from novelapi.knowledge.names import BUILTINS, imports_of, use_of
-from novelapi.knowledge.slicing import slice_program, spaced, steady
+from novelapi.knowledge.slicing import merged_imports, slice_program, spaced, steady
 from novelapi.knowledge.snippets import Statement, parse_or_none, source_of
 from novelapi.knowledge.targets import Target, sites
 from novelapi.records.bundle import KnownParameter
@@ -235,7 +235,7 @@ def _composed(programs: Sequence[str], call: str) -> str | None:
             if text not in seen or text == call:
                 seen.add(text)
                 (imports if isinstance(statement, ast.Import | ast.ImportFrom) else body).append(text)
-    return _with_imports("\n".join([*sorted(imports), "", spaced(body)]))
+    return _with_imports("\n".join([*merged_imports(imports), "", spaced(body)]))
 
 
 def class_names(text: str) -> list[str]:
