@@ -13,7 +13,7 @@ from novelapi.records.environment import Environment
 CPU_S = 6
 """CPU seconds of one program; an API whose programs use them up twice is not tried any further."""
 
-WALL_S = 40
+WALL_S = 25
 """Elapsed seconds of one program: a backstop for one that sleeps or waits."""
 
 MEMORY_MB = 6144

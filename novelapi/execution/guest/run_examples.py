@@ -30,6 +30,7 @@ import warnings
 from novelapi_targets import resolve
 
 NAME = "example.py"
+LATE = {"type": "TimeLimit", "message": "it waited too long", "line": None}
 
 
 def main():
@@ -46,7 +47,7 @@ def main():
             results[program["id"]] = failure("TimeLimit", "not tried: two programs of this API ran out of time", 0)
             continue
         result = run(program, targets, request, number)
-        ran_out = result["cpu_ms"] >= 900 * request["limits"]["cpu_s"]
+        ran_out = result["cpu_ms"] >= 900 * request["limits"]["cpu_s"] or result["error"] == LATE
         exhausted[api] = exhausted.get(api, 0) + (not result["ok"] and ran_out)
         results[program["id"]] = result
     with os.fdopen(answer_fd, "w") as stream:
@@ -96,7 +97,7 @@ def run(program, targets, request, number):
     shutil.rmtree(folder, ignore_errors=True)
     cpu_ms = int(1000 * (usage.ru_utime + usage.ru_stime))
     if timed_out:
-        return failure("TimeLimit", "longer than %s s" % limits["wall_s"], cpu_ms)
+        return {**failure("", "", cpu_ms), "error": LATE}
     try:
         result = json.loads(data)
     except ValueError:
