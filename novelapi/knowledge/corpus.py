@@ -200,7 +200,8 @@ def _scripts(document: Document, leaves: frozenset[str]) -> Iterator[Script]:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
                 doc = ast.get_docstring(node)
-                if doc and (">>>" in doc or "```" in doc or "::" in doc):
+                coded = doc is not None and (">>>" in doc or "```" in doc or "::" in doc)
+                if doc and coded and leaves & set(re.findall(r"\w+", doc)):
                     name = getattr(node, "name", "")
                     yield script_of(doc, f"{document.origin}:{name}", document.source, document.module)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,6 +111,7 @@ def _run_batch(env: Environment, programs: list[Program], roots: tuple[str, ...]
             "roots": sorted(roots),
         },
         "seed": hash_seed,
+        "jobs": min(4, os.cpu_count() or 1),
         "programs": [{"id": item.id, "code": item.code, "targets": list(item.targets)} for item in programs],
     }
     limits = Limits(wall_s=120 + 4 * len(programs), cpu_s=120 + 2 * len(programs), memory_mb=MEMORY_MB)
