@@ -18,6 +18,9 @@ INERT = frozenset({"device", "xp", "like", "copy", "subok", "order", "casting", 
 _VECTOR = "np.array([3.0, 1.0, 4.0, 1.5, 9.0])"
 _MATRIX = "np.array([[4.0, 1.0, 2.0], [1.0, 5.0, 3.0], [2.0, 3.0, 6.0]])"
 
+_PROBES = ("2", "'abc'", "[1, 2, 3]", "{'a': 1}")
+"""What is tried where nothing is known of a parameter."""
+
 _STRONG = r"url|uri|dsn|proxy|axis|axes|shape|nan_policy|weights|freq|mask|where|encoding|seed|rng"
 """Names that say more than their type."""
 
@@ -108,7 +111,8 @@ def values(parameter: KnownParameter, seen: Sequence[str] = ()) -> list[str]:
     found: list[str] = []
     strong = _named(parameter) if re.fullmatch(_STRONG, parameter.name) else ()
     named = [*choices(parameter), *strong, *_flipped(parameter), *seen[:3]]
-    for expression in (*named, *_typed(parameter), *_named(parameter)):
+    known = (*named, *_typed(parameter), *_named(parameter))
+    for expression in known or _PROBES:
         if expression not in found and expression != parameter.default:
             found.append(expression)
     return found[: MAX_VALUES + 2 * len(choices(parameter)) // 3]
