@@ -63,6 +63,7 @@ def expand(
     return [
         Cell(
             experiment=experiment,
+            group=built.group,
             model=built.model,
             model_revision=revision,
             condition=condition,

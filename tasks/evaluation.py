@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from novelapi.grid.cells import CELL_VERSION, run_cell
-
 from novelapi.records.cell import Cell
 from novelapi.records.request import FileResult, ModelAccess
 from tasks._stage import ACCESS_IS_IRRELEVANT, run_layout, stage_task

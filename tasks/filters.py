@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from novelapi.filters.instance import INSTANCE_VERSION, build_instance
 from novelapi.filters.stage import STAGE_VERSION, filter_tasks
-
 from novelapi.records.request import FileResult, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
 from tasks._stage import ACCESS_IS_IRRELEVANT, JOBS_ARE_IRRELEVANT, run_layout, stage_task

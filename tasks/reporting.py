@@ -11,4 +11,6 @@ from tasks._stage import run_layout, stage_task
 def report(experiment: str, cells: list[FileResult]) -> FileResult:
     """Write tables, figures and the page of an experiment."""
     layout = run_layout()
-    return write_report([layout.home / cell.path for cell in cells], layout.analysis(experiment))
+    written = write_report([(layout.home / cell.path).parent for cell in cells], layout.analysis(experiment))
+    path = written.page.relative_to(layout.home).as_posix()
+    return FileResult(path=path, sha256=written.sha256, counts=written.counts)

@@ -26,10 +26,10 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Show which tasks flipped between two runs, which labels changed, and how sure the difference is."""
-    from novelapi.jsonl import write_text  # noqa: PLC0415
-    from novelapi.reporting import compare_runs  # noqa: PLC0415  slow to import
-    from novelapi.reporting.comparison import flip_table  # noqa: PLC0415
-    from novelapi.reporting.table import to_csv, to_markdown  # noqa: PLC0415
+    from novelapi.jsonl import write_text
+    from novelapi.reporting import compare_runs
+    from novelapi.reporting.comparison import flip_table
+    from novelapi.reporting.table import to_csv, to_markdown
 
     comparison = compare_runs(first, second, tasks=tasks)
     if out is not None:
@@ -42,7 +42,7 @@ def compare(
 
 
 def _print(comparison: Comparison) -> None:
-    from novelapi.reporting.text import p_value, percent, plain, points  # noqa: PLC0415
+    from novelapi.reporting.text import p_value, percent, plain, points
 
     for notice in comparison.notices:
         typer.echo(f"! {notice}", err=True)

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command("report")(report)
 
 
-def report(  # noqa: PLR0917  typer passes options by name
+def report(
     runs: Annotated[
         list[Path], typer.Argument(help="Folders of runs, or of experiments, which are all cells in them.")
     ],
@@ -34,7 +34,7 @@ def report(  # noqa: PLR0917  typer passes options by name
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write one self-contained page with findings, figures and every sample, and its numbers as csv and Markdown."""
-    from novelapi.reporting import write_report  # noqa: PLC0415  slow to import
+    from novelapi.reporting import write_report
 
     summary = write_report(
         runs,
@@ -64,8 +64,8 @@ def _default_folder(paths: list[Path]) -> Path:
     Raises:
         UsageError: the runs are of several experiments, or lie elsewhere.
     """
-    from novelapi.layout import Layout  # noqa: PLC0415
-    from novelapi.reporting.runs import find_runs  # noqa: PLC0415  slow to import
+    from novelapi.layout import Layout
+    from novelapi.reporting.runs import find_runs
 
     runs = find_runs(paths).runs
     homes = {Layout.home_of(run.folder) for run in runs}
