@@ -95,7 +95,8 @@ _BY_TYPE: tuple[tuple[str, tuple[str, ...]], ...] = (
 def choices(parameter: KnownParameter) -> list[str]:
     """Return the documented choices of a parameter as literals: `{'a', 'b'}`, `Literal['a', 'b']`, quoted bullets."""
     texts = [parameter.type or ""]
-    if not re.search(r"['\"‘’“”]", texts[0]):
+    worded = not texts[0] or bool(re.search(r"\bstr(ing)?\b|\bLiteral\b|\bAny\b", texts[0]))
+    if worded and not re.search(r"['\"‘’“”]", texts[0]):
         texts.append(parameter.description or "")
     found: list[str] = []
     for quoted in texts:

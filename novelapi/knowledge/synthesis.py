@@ -46,7 +46,7 @@ def with_change(
         parameters: S_param.
         seen: values that calls in documents pass, per parameter name.
     """
-    by_name = {item.name.lstrip("*"): item for item in parameters}
+    by_name = {item.name: item for item in parameters if not item.name.startswith("*")}
     new = [
         by_name[name]
         for name in target.positional + tuple(sorted(target.new))
@@ -69,6 +69,15 @@ def with_change(
             if code is not None:
                 shown = ", ".join(f"{name}={value}" for name, value in extra.items())
                 yield Draft(code=code, source="synthesis", origin=f"an example with {shown} added")
+
+
+def coupled(code: str, message: str, target: Target, parameters: Sequence[KnownParameter]) -> str | None:
+    """Return a failed program with the other argument that its error message asks for, with the word that it names."""
+    words = re.findall(r"['\"]([\w+.-]{1,32})['\"]", message)
+    others = [
+        item.name for item in parameters if item.name not in target.new and re.search(rf"\b{item.name}\b", message)
+    ]
+    return _extended(code, target, {others[0]: repr(words[0])}) if words and others else None
 
 
 def _truth(parameter: KnownParameter) -> list[str]:
