@@ -11,7 +11,7 @@ import ast
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from novelapi.adapters.copying.calls import (
     Arguments,
@@ -30,11 +30,12 @@ from novelapi.adapters.copying.reading import (
     read_prompt,
     signature_parameters,
 )
-from novelapi.adapters.copying.wording import options, wrappers
-from novelapi.adapters.copying.words import words
+from novelapi.adapters.copying.wording import described, options, wrappers
+from novelapi.adapters.copying.words import likeness, words
 from novelapi.fingerprint import text_digest
 from novelapi.inference.requests import complete_by_stream
 from novelapi.inference.tokens import estimate_tokens
+from novelapi.ports import RememberedApi
 from novelapi.records.cell import Sampling
 from novelapi.records.completion import Completion, Request
 
@@ -75,6 +76,10 @@ class CopyModel:
         """Version and digest of the memory."""
         return f"copy-{COPY_VERSION}-{self._memory.digest}"
 
+    def with_memory(self, entries: Iterable[RememberedApi]) -> CopyModel:
+        """Return the baseline with the surface of an old release in mind."""
+        return CopyModel(Memory(entries))
+
     def complete(self, prompts: Sequence[str], sampling: Sampling) -> list[list[str]]:
         """Return `sampling.n` texts per prompt, the first of them the best guess."""
         return complete_by_stream(self, prompts, sampling)
@@ -108,7 +113,7 @@ class CopyModel:
         for first, callee in enumerate(self._callees(reading)):
             for second, arguments in enumerate(_bindings(reading, callee)):
                 attributes = [name for usage in callee.usages for name in usage.attributes]
-                for third, wrapper in enumerate(wrappers(reading.description, attributes, callee.text)):
+                for third, wrapper in enumerate(wrappers(reading.description, attributes)):
                     scored.append((2 * first + second + third, _write(reading, callee, arguments, wrapper)))
         scored.sort(key=lambda item: item[0])  # stable: equal ranks keep their order
         answers = dict.fromkeys(text for _, text in scored)
@@ -128,7 +133,7 @@ class CopyModel:
         """Return the callees of one document: by its name, else by its examples, else by its code."""
         calls = [usage for tree in document.examples for usage in usages(tree)]
         paths = [name for name in document.names if name.split(".", 1)[0] in reading.packages or not reading.packages]
-        paths = paths[:1] or self._novel(calls)[:2]
+        paths = paths[:1] or self._called(calls, reading.description)[:2]
         parameters = document.parameters
         if document.definitions:
             node = document.definitions[0]
@@ -147,13 +152,17 @@ class CopyModel:
             parameters = signature_parameters(remembered.signature)
         return _Callee(path=path, parameters=parameters, usages=mine, text=text)
 
-    def _novel(self, calls: Sequence[Usage]) -> list[str]:
-        """Return what the examples call, what is unknown to the memory first, then by frequency."""
+    def _called(self, calls: Sequence[Usage], description: str) -> list[str]:
+        """Return what the examples call: what the memory does not know first, then what it knows to be described so."""
         counts = Counter(usage.path for usage in calls)
         first = {usage.path: index for index, usage in reversed(list(enumerate(calls)))}
-        return sorted(
-            counts, key=lambda path: (path.rsplit(".", 1)[-1] in self._known_leaves, -counts[path], first[path])
-        )
+
+        def key(path: str) -> tuple[bool, float, int, int]:
+            entry = self._memory.get(path)
+            known = path.removeprefix(".") in self._known_leaves if path.startswith(".") else entry is not None
+            return known, -likeness(entry.doc, description) if entry else 0.0, -counts[path], first[path]
+
+        return sorted(counts, key=key)
 
 
 def _by_similarity(reading: Reading) -> list[Document]:
@@ -165,23 +174,22 @@ def _by_similarity(reading: Reading) -> list[Document]:
 
 def _bindings(reading: Reading, callee: _Callee) -> list[Arguments]:
     """Return ways to pass the parameters of the entry point, best first."""
-    entry, ways = reading.parameters, []
+    entry, wording = reading.parameters, reading.description
     constants = {name: value for usage in callee.usages for name, value in reversed(usage.constants.items())}
-    if callee.parameters is not None:
-        bound = bind_by_parameters(entry, callee.parameters, callee.is_method)
-        taken = {name for name, _ in bound.keywords} | set(bound.positional)
-        free = [item for item in callee.parameters if item.name not in taken and item.default is not None]
-        ways.append(bound.with_options(options(reading.description, free, constants)))
+    by_example: list[Arguments] = []
     for usage in sorted(callee.usages, key=lambda usage: -_fit(usage, reading)):
-        bound = bind_by_example(entry, usage)
-        wanted = options(reading.description, (), usage.constants)
-        kept = tuple((name, value) for name, value in bound.keywords if value in entry or name in wanted)
-        ways.append(Arguments(receiver=bound.receiver, positional=bound.positional, keywords=kept, setup=bound.setup))
-        ways.append(bound)
-    ways.append(positional_arguments(entry, callee.is_method))
-    names = {item.name for item in callee.parameters or ()}
-    if callee.usages and not set(entry) <= names | {"self"}:
-        ways.insert(0, ways.pop(1 if callee.parameters is not None else 0))
+        bound = bind_by_example(entry, usage, described(wording))
+        if bound is not None:
+            wanted = options(wording, entry, (), usage.constants)
+            kept = [
+                (name, wanted.get(name, value)) for name, value in bound.keywords if value in entry or name in wanted
+            ]
+            by_example += [replace(bound, keywords=tuple(kept)), bound]
+    ways = [*by_example, positional_arguments(entry, callee.is_method)]
+    if callee.parameters is not None:
+        values = options(wording, entry, callee.parameters, constants)
+        bound = bind_by_parameters(entry, callee.parameters, callee.is_method, described(wording), values)
+        ways.insert(0 if not bound.guessed else len(by_example), bound)
     return list(dict.fromkeys(ways))
 
 
@@ -202,7 +210,11 @@ def _write(reading: Reading, callee: _Callee, arguments: Arguments, wrapper: str
         lines += [needed, "", ""] if needed else []
     lines.append(reading.signature)
     lines += [f"    {line}" for statement in arguments.setup for line in statement.splitlines()]
-    lines.append(f"    return {wrapper.format(f'{function}({arguments.text()})')}")
+    call = f"{function}({arguments.text()})"
+    if wrapper.count("{0}") > 1:
+        lines.append(f"    result = {call}")
+        call = "result"
+    lines.append(f"    return {wrapper.format(call)}")
     return "```python\n" + "\n".join(lines) + "\n```\n"
 
 

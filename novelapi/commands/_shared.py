@@ -54,7 +54,7 @@ def window_cutoff(cutoff: str | None, model: str | None, old: str | None) -> dat
         UsageError: the date is broken, or the model has no cutoff and nothing else was given.
         UnknownNameError: there is no such model.
     """
-    from novelapi.catalog import find_model  # noqa: PLC0415
+    from novelapi.catalog import find_model
 
     day = parse_day(cutoff)
     if day is not None or old is not None or model is None:
@@ -68,7 +68,7 @@ def window_cutoff(cutoff: str | None, model: str | None, old: str | None) -> dat
 @contextmanager
 def telling() -> Generator[Progress]:
     """Show what is being done on stderr while it is done; nothing when stderr is not a terminal."""
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
     console = Console(stderr=True)
     if not sys.stderr.isatty():

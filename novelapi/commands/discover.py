@@ -48,17 +48,17 @@ def register(app: typer.Typer) -> None:
         offline: OfflineOption = False,
     ) -> None:
         """Find the APIs of a library that are new or changed between two releases."""
-        from novelapi.catalog import find_library  # noqa: PLC0415
-        from novelapi.discovery.explain import explain as explain_name  # noqa: PLC0415
-        from novelapi.discovery.stage import (  # noqa: PLC0415
+        from novelapi.catalog import find_library
+        from novelapi.discovery.explain import explain as explain_name
+        from novelapi.discovery.stage import (
             EXCLUDED,
             STAGE,
             read_candidates,
             read_exclusions,
             run_discovery,
         )
-        from novelapi.discovery.workspace import Workspace  # noqa: PLC0415
-        from novelapi.settings import load_settings  # noqa: PLC0415
+        from novelapi.discovery.workspace import Workspace
+        from novelapi.settings import load_settings
 
         workspace = Workspace.open(load_settings(), offline=offline)
         found = find_library(library)

@@ -33,9 +33,9 @@ def build(
     offline: OfflineOption = False,
 ) -> None:
     """Build the environments of one or more releases, with dependencies of their own time."""
-    from novelapi.catalog import find_library  # noqa: PLC0415
-    from novelapi.discovery.workspace import Workspace  # noqa: PLC0415
-    from novelapi.settings import load_settings  # noqa: PLC0415
+    from novelapi.catalog import find_library
+    from novelapi.discovery.workspace import Workspace
+    from novelapi.settings import load_settings
 
     workspace = Workspace.open(load_settings(), offline=offline)
     found = find_library(library)
@@ -53,7 +53,7 @@ def build(
 @env.command("list")
 def list_environments(*, as_json: JsonOption = False) -> None:
     """List the environments with what each adds to the disk."""
-    from novelapi.execution.environments import disk_use  # noqa: PLC0415
+    from novelapi.execution.environments import disk_use
 
     environments = _environments()
     rows = [
@@ -124,7 +124,7 @@ def _chosen(environments: Environments, keys: Sequence[str]) -> dict[str, Enviro
 
 
 def _environments() -> Environments:
-    from novelapi.execution.environments import Environments  # noqa: PLC0415
-    from novelapi.settings import load_settings  # noqa: PLC0415
+    from novelapi.execution.environments import Environments
+    from novelapi.settings import load_settings
 
     return Environments(root=load_settings().envs_dir)

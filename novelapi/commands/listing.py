@@ -35,7 +35,7 @@ def catalogue_rows(kind: str) -> list[dict[str, Any]]:
     Raises:
         UnknownNameError: there is no such sort of entry.
     """
-    from novelapi import catalog  # noqa: PLC0415
+    from novelapi import catalog
 
     if kind not in KINDS:
         raise UnknownNameError("list", kind, KINDS)
@@ -53,8 +53,8 @@ _COLUMNS: dict[str, Sequence[str]] = {
 
 
 def _print_table(kind: str, rows: Sequence[dict[str, Any]]) -> None:
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+    from rich.console import Console
+    from rich.table import Table
 
     table = Table(box=None, header_style="bold")
     for column in _COLUMNS[kind]:

@@ -33,9 +33,9 @@ def register(app: typer.Typer) -> None:
         offline: OfflineOption = False,
     ) -> None:
         """Print the old and the new release of a library for a cutoff."""
-        from novelapi.catalog import find_library  # noqa: PLC0415
-        from novelapi.discovery.workspace import Workspace  # noqa: PLC0415
-        from novelapi.settings import load_settings  # noqa: PLC0415
+        from novelapi.catalog import find_library
+        from novelapi.discovery.workspace import Workspace
+        from novelapi.settings import load_settings
 
         workspace = Workspace.open(load_settings(), offline=offline)
         pair = workspace.resolve(find_library(library), cutoff=window_cutoff(cutoff, model, old), old=old, new=new)

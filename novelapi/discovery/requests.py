@@ -9,9 +9,11 @@ from pathlib import Path
 from novelapi.catalog import find_library, find_model
 from novelapi.discovery.releases import VersionPair
 from novelapi.discovery.stage import run_discovery
+from novelapi.discovery.surface.model import ApiObject
 from novelapi.discovery.workspace import Workspace
 from novelapi.errors import UsageError
 from novelapi.layout import Layout
+from novelapi.ports import RememberedApi
 from novelapi.records.environment import Environment
 from novelapi.records.request import LibraryRequest
 from novelapi.records.stage import StageResult
@@ -89,3 +91,37 @@ def environment_for(library: str, release: str, layout: Layout) -> Environment:
         NovelApiError: it cannot be installed.
     """
     return workspace_of(layout).environment(find_library(library), release, documentation=True)
+
+
+def old_surface(request: LibraryRequest, layout: Layout) -> list[RememberedApi]:
+    """Return the public functions and classes of the old release: what a model of that time can know.
+
+    Raises:
+        IndexUnavailableError: a download failed.
+    """
+    if request.old is None:
+        return []
+    surface = workspace_of(layout).surface(find_library(request.library), request.old)
+    found: dict[str, RememberedApi] = {}
+    for module, names in sorted(surface.names.items()):
+        if any(part.startswith("_") for part in module.split(".")):
+            continue
+        for name, (canonical, _) in sorted(names.items()):
+            known = surface.objects.get(canonical)
+            if known is None or name.startswith("_") or known.kind not in ("function", "class", "unknown"):
+                continue
+            path = f"{module}.{name}"
+            doc = (known.doc or "").strip().split("\n\n")[0]
+            found[path] = RememberedApi(path=path, signature=_parameters(known), doc=" ".join(doc.split())[:200])
+    return [found[path] for path in sorted(found)]
+
+
+def _parameters(known: ApiObject) -> str:
+    if known.params is None:
+        return ""
+    parts = [
+        f"{item.name}={item.default}" if item.default is not None else item.name
+        for item in known.params
+        if item.name not in ("self", "cls")
+    ]
+    return f"({', '.join(parts)})"

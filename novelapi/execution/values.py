@@ -219,6 +219,21 @@ def _finite(tree: Tree) -> Tree:
     return tree
 
 
+def holds_nan(tree: Tree) -> bool:
+    """Whether a value holds a NaN anywhere."""
+    if isinstance(tree, float):
+        return math.isnan(tree)
+    if isinstance(tree, list):
+        return any(holds_nan(item) for item in tree)
+    if not isinstance(tree, dict):
+        return False
+    if tree.get("$") == "float":
+        return tree["value"] == "nan"
+    if tree.get("$") in ("ndarray", "scalar"):
+        return holds_nan(flat(tree))
+    return any(holds_nan(item) for item in tree.values())
+
+
 def raises(expected: Tree) -> tuple[str, str | None] | None:
     """Return (type, message) when the expected outcome is an exception, else null."""
     if isinstance(expected, dict) and expected.get("$") == "raises":

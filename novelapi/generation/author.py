@@ -18,6 +18,7 @@ from novelapi.generation.drafts import Draft
 from novelapi.generation.harness import mutants, survivors
 from novelapi.generation.mining import mine
 from novelapi.generation.seeds import Seed
+from novelapi.generation.shrinking import shrink
 from novelapi.records.api import Candidate
 from novelapi.records.bundle import KnowledgeBundle
 from novelapi.records.environment import Environment
@@ -92,17 +93,34 @@ class Author:
 
     def _with_options(self, seeds: list[Seed]) -> Iterator[Seed]:
         """Yield the seeds of examples, then the same with options."""
-        yield from seeds
-        for seed in seeds[:3]:
-            yield from options.with_options(self.candidate, self.bundle, seed)
+        for seed in seeds:
+            small = shrink(self.zygote, self._task, self.candidate, seed)
+            if small is not None:
+                yield small
+            if small is None or not small.made_up:
+                yield seed
+        bare = [self._without_change(seed) for seed in seeds[:3]]
+        for seed in bare:
+            small = shrink(self.zygote, self._task, self.candidate, seed) or seed
+            yield from options.with_options(self.candidate, self.bundle, small)
+
+    def _without_change(self, seed: Seed) -> Seed:
+        """Return a call as the old release knows it: what the change added is tried with other values later."""
+        kept = tuple(item for item in seed.arguments if item.keyword is None or item.keyword not in self._added)
+        return replace(seed, arguments=kept)
 
     def _try(self, seed: Seed) -> None:
+        if self.candidate.change == "modified":
+            if not self._uses_change(seed) and "out" in self._added:
+                self._try_target(seed)
+                return
+            if not self._uses_change(seed):
+                self.reasons["the example does not use the change"] += 1
+                return
+            seed = self._by_keyword(seed)
         draft = drafts.drafts_of(self.candidate, seed)
         if draft is None:
             self.reasons["no argument to vary"] += 1
-            return
-        if self.candidate.change == "modified" and not self._uses_change(seed):
-            self.reasons["the example does not use the change"] += 1
             return
         try:
             draft = self._settle(draft)
@@ -114,8 +132,46 @@ class Author:
             self.reasons[str(rejected)] += 1
 
     def _uses_change(self, seed: Seed) -> bool:
-        changed = {change.parameter for change in self.candidate.changes if change.kind == "parameter_added"}
-        return any(argument.parameter in changed for argument in seed.arguments)
+        return any(argument.parameter in self._added for argument in seed.arguments)
+
+    def _try_target(self, seed: Seed) -> None:
+        """A change that lets the caller name where the result goes: ask for just that."""
+        draft = drafts.drafts_of(self.candidate, seed)
+        if draft is None or self.taken["medium"] >= QUOTA["medium"]:
+            return
+        try:
+            draft = self._settle(draft)
+            if draft.form != "plain":
+                raise Rejected("the result is no array")
+            chosen = self._choose(draft)
+            inputs = [_with_target(item, value) for item, value in zip(chosen.inputs, chosen.values, strict=True)]
+            self._finish(replace(draft, target="target"), _Chosen(inputs=tuple(inputs), values=chosen.values))
+        except Rejected as rejected:
+            self.reasons[str(rejected)] += 1
+
+    def _by_keyword(self, seed: Seed) -> Seed:
+        """Pass what the change added by its keyword, so that it can be left out to see its effect."""
+        able = {
+            item.name for item in self.candidate.parameters if item.kind in ("keyword_only", "positional_or_keyword")
+        }
+        arguments = list(seed.arguments)
+        for number in range(len(arguments) - 1, -1, -1):
+            argument = arguments[number]
+            if argument.keyword is not None:
+                continue
+            if argument.parameter not in self._added or argument.parameter not in able:
+                break
+            arguments[number] = replace(argument, keyword=argument.parameter)
+        return replace(seed, arguments=tuple(arguments))
+
+    @property
+    def _added(self) -> set[str]:
+        """Parameters that the change added."""
+        return {
+            change.parameter
+            for change in self.candidate.changes
+            if change.kind == "parameter_added" and change.parameter is not None
+        }
 
     def _settle(self, draft: Draft) -> Draft:
         """Find out what the call returns, and leave out options that change nothing.
@@ -135,10 +191,24 @@ class Author:
     def _compose(self, draft: Draft) -> None:
         """Add a small computation around the call."""
         chosen = self._choose(draft)
-        steps = steps_for(chosen.values[0], self.candidate.api)
+        steps = [
+            step
+            for step in steps_for(chosen.values[0], self.candidate.api)
+            if not self._blind(replace(draft, step=step), chosen)
+        ]
         if not steps:
             raise Rejected("no computation fits the result")
         self._accept(replace(draft, step=steps[0]))
+
+    def _blind(self, draft: Draft, chosen: _Chosen) -> bool:
+        """Whether the computation gives the same without the call, on the input itself: then it asks for nothing."""
+        task = self._task(draft, list(chosen.inputs))
+        without = draft.reference().replace(draft.call(), draft.free[0].name)
+        answers, bare = trials.answers_of(self.zygote, task), trials.answers_of(self.zygote, task, without)
+        if isinstance(answers, str) or isinstance(bare, str):
+            return isinstance(answers, str)
+        comparison = comparison_of(task)
+        return all(one.same_as(other, comparison) for one, other in zip(answers, bare, strict=True))
 
     def _accept(self, draft: Draft) -> None:
         """Make a task of a draft, if the sandbox agrees.
@@ -146,10 +216,20 @@ class Author:
         Raises:
             Rejected: with the reason.
         """
-        chosen = self._choose(draft)
+        self._finish(draft, self._choose(draft))
+
+    def _finish(self, draft: Draft, chosen: _Chosen) -> None:
+        """Make a task of a draft with its inputs.
+
+        Raises:
+            Rejected: with the reason.
+        """
         number = len(self.tasks) + 1
         task = drafts.to_task(draft, self.bundle, number, chosen.inputs)
-        task = task.model_copy(update={"tolerance": _tolerance(chosen.values), "expected": chosen.values})
+        unordered = any(name in ("sorted", "sort") and value == "False" for name, value in draft.fixed.items())
+        task = task.model_copy(
+            update={"tolerance": _tolerance(chosen.values), "expected": chosen.values, "unordered": unordered}
+        )
         self._check_words(task)
         dropped = self._check_options(draft, task)
         try:
@@ -205,16 +285,17 @@ class Author:
         Raises:
             Rejected: an option that the task fixes, or the change itself, has no visible effect.
         """
-        changed = {change.parameter for change in self.candidate.changes if change.kind == "parameter_added"}
-        dropped: dict[str, str] = {}
+        dropped: dict[str, str] = {"out": draft.reference(without="out")} if draft.target else {}
         for argument in draft.seed.arguments:
-            if argument.keyword is None or not (argument.keyword in draft.fixed or argument.keyword in changed):
+            if argument.keyword is None or not (argument.keyword in draft.fixed or argument.keyword in self._added):
                 continue
             without = draft.reference(without=argument.keyword)
             answers = trials.answers_of(self.zygote, task, without)
             if not isinstance(answers, str) and _same_answers(task, answers):
                 raise Rejected("an option has no visible effect")
             dropped[argument.keyword] = without
+        if self.candidate.change == "modified" and not self._added & set(dropped):
+            raise Rejected("the change cannot be left out, so its effect is not seen")
         return dropped
 
 
@@ -222,6 +303,18 @@ class Author:
 class _Chosen:
     inputs: tuple[TaskInput, ...]
     values: tuple[Any, ...]
+
+
+def _with_target(item: TaskInput, value: Any) -> TaskInput:
+    """Add an empty array of the result's shape and type.
+
+    Raises:
+        Rejected: the result is no array of numbers.
+    """
+    if not isinstance(value, dict) or value.get("$") != "ndarray" or not isinstance(value["dtype"], str):
+        raise Rejected("the result is no array")
+    text = f"np.zeros({tuple(value['shape'])}, dtype={value['dtype'].lstrip('<>|=')!r})"
+    return item.model_copy(update={"args": (*item.args, text)})
 
 
 def _same_answers(task: Task, answers: list[Answer]) -> bool:

@@ -14,6 +14,14 @@ from novelapi.records.bundle import KnowledgeBundle
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(])")
 _LONGEST = 260
+BLANK = "____"
+"""Stands where the documentation says the name."""
+_OWN_NOUNS = r"this function|this class method|this static method|this method|this class|its namesake"
+_ABOUT_ITSELF = re.compile(
+    rf"({_OWN_NOUNS}|its namesake|\bAPI compatible|compatible with|^It raises|^It returns|result comes from|^Analogous"
+    r"|alias|namedtuple for easier|counterpart|equivalent of|deprecated|^See |new in version)",
+    re.IGNORECASE,
+)
 
 
 def forbidden_names(paths: Iterable[str]) -> frozenset[str]:
@@ -31,7 +39,7 @@ def leaks(text: str, paths: Iterable[str]) -> str | None:
     return next((path for path in paths if path in text), None)
 
 
-def mask(text: str, paths: Iterable[str], instead: str = "operation") -> str:
+def mask(text: str, paths: Iterable[str], instead: str = "____") -> str:
     """Replace the API's names, whole dotted paths first."""
     paths = sorted(paths, key=len, reverse=True)
     for path in paths:
@@ -75,8 +83,6 @@ class Plan:
     """Parameters of the API with fixed values, as source."""
     result: str
     """What is returned, in words; empty for the result as it is."""
-    steps: tuple[str, ...] = ()
-    """What happens before and after, in words."""
 
 
 def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
@@ -92,35 +98,40 @@ def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
     lines = [summary(bundle, paths), "", f"Write `{plan.signature}`:"]
     for name, feeds in plan.parameters.items():
         parameter = known.get(feeds)
-        words = ""
+        words = feeds if " " in feeds else ""
         if parameter is not None:
             words = "; ".join(part for part in (_type(parameter.type), first_sentences(parameter.description)) if part)
-        elif " " in feeds:
-            words = feeds
         lines.append(f"- `{name}`: {mask(words, paths) or 'the argument of this name'}")
     for name, value in plan.fixed.items():
         parameter = known.get(name)
         words = first_sentences(parameter.description) if parameter is not None else ""
-        words = mask(words, paths) or f"The option for {name.replace('_', ' ')}."
-        lines.append(f"- fixed: `{value}` for this choice: {words}")
-    lines += [f"- {mask(step, paths)}" for step in plan.steps]
-    lines.append("")
-    lines.append(plan.result or f"Return the result{_returns(bundle, paths)}.")
+        words = mask(words, paths) or f"{name.replace('_', ' ').capitalize()}."
+        lines.append(f"- one setting is always `{value}`: {words}")
+    lines += ["", plan.result or f"Return the result{_returns(bundle, paths)}."]
     return "\n".join(lines).strip() + "\n"
 
 
 def summary(bundle: KnowledgeBundle, paths: Iterable[str]) -> str:
-    """Return what the API does, in one or two sentences without its name."""
-    return mask(first_sentences(bundle.m_prose, 200), paths) or "Use the library's own support for this."
+    """Return what the API does, in one or two sentences that do not talk about the API itself."""
+    paragraph = (bundle.m_prose or "").split("\n\n", 1)[0]
+    sentences = _SENTENCE.split(" ".join(_plain(paragraph).split()))
+    useful = [text for text in sentences if not _ABOUT_ITSELF.search(text)]
+    chosen = (useful or sentences[:1])[:2]
+    text = " ".join(chosen) if sum(map(len, chosen)) <= 320 else chosen[0]
+    text = text.replace("[operation]", BLANK).replace("[object]", BLANK).replace("[value]", BLANK)
+    text = re.sub(rf"\b(?:{_OWN_NOUNS})\b", BLANK, text, flags=re.IGNORECASE)
+    return mask(text, paths, BLANK) or "Use the library's own support for this."
 
 
 def _type(text: str | None) -> str:
     """Return a short type in words; long annotations say less than they cost."""
     if not text or len(text) > 80:
         return ""
-    return text.removesuffix(", optional").removesuffix(",optional")
+    return _plain(text).removesuffix(", optional").removesuffix(",optional")
 
 
 def _returns(bundle: KnowledgeBundle, paths: list[str]) -> str:
-    words = mask(first_sentences(bundle.surface.returns, 160), paths)
-    return f" ({words.rstrip('.')})" if words else ""
+    first = (bundle.surface.returns or "").split("; ")[0]
+    words = mask(first_sentences(re.sub(r"^\w+ : ", "", first), 160), paths, "the result")
+    words = re.sub(r",? see \w+ parameter above", "", words)
+    return f": {words.rstrip('.')}" if words else ""

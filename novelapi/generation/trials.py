@@ -6,15 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from novelapi.execution import values
 from novelapi.execution.judge import Answer, run_code
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.zygote import Zygote
 from novelapi.fingerprint import canonical_json
 from novelapi.records.task import Task, TaskInput
 
+_LARGEST = 4000
+"""Characters of an answer's canonical JSON; larger ones say no more and cost at every sample."""
+
+SLOW_MS = 500.0
+"""CPU milliseconds of a few calls above which an example makes no task: thousands of samples will pay for it."""
+
 TRIAL_LIMITS = SampleLimits(cpu_s=10.0)
 
 _KIND = """
+TABLES = (
+    "numpy.ndarray", "numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray", "pandas.DataFrame", "pandas.Series",
+    "pandas.core.frame.DataFrame", "pandas.core.series.Series", "polars.dataframe.frame.DataFrame",
+)
+
 def _kind_of_result(result):
     def plain(value, depth=0):
         name = type(value).__module__ + "." + type(value).__name__
@@ -23,14 +35,15 @@ def _kind_of_result(result):
         if type(value) in (list, tuple, set, frozenset):
             return len(value) <= 50 and depth < 3 and all(plain(item, depth + 1) for item in value)
         if type(value) is dict:
-            return len(value) <= 50 and depth < 3 and all(type(k) is str and plain(v, depth + 1) for k, v in value.items())
+            texts = all(type(key) is str for key in value)
+            return len(value) <= 50 and depth < 3 and texts and all(plain(item, depth + 1) for item in value.values())
         return name == "numpy.ndarray" and value.dtype.kind in "biufcUSmM" and value.size <= 5000 or (
             type(value).__module__ == "numpy" and hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0)
     kind = type(result)
     name = kind.__module__ + "." + kind.__qualname__
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return ["namedtuple", name, list(result._fields)]
-    if plain(result) or name in ("pandas.DataFrame", "pandas.Series", "pandas.core.frame.DataFrame", "pandas.core.series.Series"):
+    if plain(result) or name in TABLES:
         return ["none" if result is None else "plain", name, []]
     if kind.__module__ == "itertools" or hasattr(result, "__next__"):
         return ["iterator", name, []]
@@ -66,6 +79,8 @@ def kind_of(zygote: Zygote, task: Task, call: str) -> ResultKind | str:
     head = task.reference_solution.split("    return ", 1)[0]
     code = f"{_KIND}\n{head}    return _kind_of_result({call})\n"
     run = run_code(zygote, task, code, mode="plain", limits=TRIAL_LIMITS)
+    if run.cpu_ms > SLOW_MS:
+        return "slow: a sample would cost too much"
     problem = (
         run.infra or (run.ended and f"ended ({run.ended})") or (run.error and f"{run.error.type}: {run.error.message}")
     )
@@ -101,19 +116,27 @@ def answers_of(zygote: Zygote, task: Task, code: str | None = None) -> list[Answ
 
 def choose_inputs(inputs: Sequence[TaskInput], answers: Sequence[Answer], wanted: int) -> list[int]:
     """Return positions of inputs whose answers are plain, small, and different from each other, in their order."""
-    chosen: list[int] = []
+    good: list[int] = []
+    doubtful: list[int] = []
+    repeated: list[int] = []
     seen: set[str] = set()
-    for position, answer in enumerate(answers):
-        if not answer.is_value or answer.value is None:
+    asked: set[tuple[str, ...]] = set()
+    for position, answer in enumerate(answers[: len(inputs)]):
+        if not answer.is_value or answer.value is None or inputs[position].args in asked:
             continue
         text = _canonical(answer.value)
-        if text is None or len(text) > 20000 or text in seen or _empty(answer.value):
+        if text is None or len(text) > _LARGEST or _empty(answer.value):
             continue
+        asked.add(inputs[position].args)
+        if text in seen:
+            repeated.append(position)
+        else:
+            (doubtful if values.holds_nan(answer.value) else good).append(position)
         seen.add(text)
-        chosen.append(position)
-        if len(chosen) == wanted:
-            break
-    return chosen if len(chosen) <= len(inputs) else []
+    chosen = (good + doubtful)[:wanted]
+    if len(chosen) >= 2:  # yes or no, a small count: a few equal answers beside different ones are no harm
+        chosen += repeated[: max(0, wanted - 1 - len(chosen))]
+    return sorted(chosen)
 
 
 def _canonical(tree: Any) -> str | None:

@@ -95,7 +95,7 @@ def join_completions(parts: Sequence[Completion]) -> Completion:
     return Completion(
         texts=tuple(text for part in parts for text in part.texts),
         thinking=thinking if any(thinking) else (),
-        tool_calls=parts[0].tool_calls if parts else (),
+        tool_calls=next((part.tool_calls for part in parts if part.texts), ()),
         finish=tuple(reason for part in parts for reason in part.finish),
         prompt_tokens=max((part.prompt_tokens for part in parts), default=0),
         completion_tokens=sum(part.completion_tokens for part in parts),

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from novelapi.adapters.copying.reading import Parameter, import_aliases
+from novelapi.adapters.copying.words import likeness, mentions
+
+_ALIKE = 0.6
+"""Share of common words from which two descriptions are taken to speak of the same parameter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,15 +26,12 @@ class Arguments:
     setup: tuple[str, ...] = ()
     """Statements that have to run before."""
 
+    guessed: int = 0
+    """Parameters of the entry point that found their place by nothing but their order."""
+
     def text(self) -> str:
         """Return what stands in the parentheses."""
         return ", ".join([*self.positional, *(f"{name}={value}" for name, value in self.keywords)])
-
-    def with_options(self, options: dict[str, str]) -> Arguments:
-        """Add keyword arguments that are not given yet."""
-        given = {name for name, _ in self.keywords}
-        added = tuple((name, value) for name, value in options.items() if name not in given)
-        return replace(self, keywords=self.keywords + added)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,17 +67,38 @@ def positional_arguments(entry: Sequence[str], is_method: bool) -> Arguments:
     return Arguments(receiver=entry[0] if is_method and entry else None, positional=tuple(entry[is_method:]))
 
 
-def bind_by_parameters(entry: Sequence[str], parameters: Sequence[Parameter], is_method: bool) -> Arguments:
-    """Match by equal names, then by similar ones, then required parameters in order, then optional ones."""
+def bind_by_parameters(
+    entry: Sequence[str],
+    parameters: Sequence[Parameter],
+    is_method: bool,
+    described: Mapping[str, str],
+    values: Mapping[str, str],
+) -> Arguments:
+    """Match by equal names, by equal descriptions, by similar names; then required ones in order, then optional ones.
+
+    Args:
+        entry: parameters of the entry point.
+        parameters: documented parameters of what is called.
+        is_method: whether there is a receiver besides them.
+        described: what the task says of the parameters of the entry point.
+        values: further arguments by parameter, as source text.
+    """
+    rules: tuple[Callable[[str, Parameter], float], ...] = (
+        lambda name, item: name == item.name,
+        lambda name, item: likeness(described.get(name, ""), item.text),
+        lambda name, item: _similar(name, item.name),
+    )
     receiver = entry[0] if is_method and entry and entry[0] not in {item.name for item in parameters} else None
     left = [name for name in entry if name != receiver]
-    bound: dict[str, str] = {}
-    for same in (str.__eq__, _similar):
-        for item in parameters:
-            found = next((name for name in left if item.name not in bound and same(name, item.name)), None)
-            if found:
-                bound[item.name] = found
-                left.remove(found)
+    bound = {item.name: values[item.name] for item in parameters if item.name in values}
+    for score in rules:
+        for name in list(left):
+            free = [item for item in parameters if item.name not in bound]
+            best = max(free, key=lambda item: score(name, item), default=None)
+            if best is not None and score(name, best) >= _ALIKE:
+                bound[best.name] = name
+                left.remove(name)
+    guessed = len(left)
     ordered = [item for item in parameters if item.name not in bound and item.kind != "var_keyword"]
     for item in sorted(ordered, key=lambda item: (item.default is not None, item.kind == "keyword_only")):
         if left and item.kind != "var_positional":
@@ -83,7 +106,7 @@ def bind_by_parameters(entry: Sequence[str], parameters: Sequence[Parameter], is
         elif left:
             bound[item.name] = ", ".join(left)
             left = []
-    return replace(_written(parameters, bound, left), receiver=receiver)
+    return replace(_written(parameters, bound, left), receiver=receiver, guessed=guessed)
 
 
 def _written(parameters: Sequence[Parameter], bound: dict[str, str], rest: Sequence[str]) -> Arguments:
@@ -91,24 +114,32 @@ def _written(parameters: Sequence[Parameter], bound: dict[str, str], rest: Seque
     positional: list[str] = []
     keywords: list[tuple[str, str]] = []
     gap = False
-    for item in parameters:
-        if item.name not in bound:
+    last = max(
+        (n for n, item in enumerate(parameters) if item.kind == "positional_only" and item.name in bound), default=-1
+    )
+    for number, item in enumerate(parameters):
+        if number <= last:
+            positional.append(bound.get(item.name, item.default or "None"))
+        elif item.name not in bound:
             gap = gap or item.kind != "var_positional"
         elif item.kind == "var_positional":
-            value = bound[item.name]
-            positional.append(f"*{value}" if value == item.name else value)
-        elif item.kind == "positional_only" or (not gap and item.kind != "keyword_only" and item.default is None):
-            positional.append(bound[item.name])
+            positional.append(f"*{bound[item.name]}" if bound[item.name] == item.name else bound[item.name])
         elif item.kind == "var_keyword":
             positional.append(f"**{bound[item.name]}")
+        elif not gap and item.kind != "keyword_only" and item.default is None:
+            positional.append(bound[item.name])
         else:
             gap = True
             keywords.append((item.name, bound[item.name]))
     return Arguments(positional=(*positional, *rest), keywords=tuple(keywords))
 
 
-def bind_by_example(entry: Sequence[str], usage: Usage) -> Arguments:
-    """Put the parameters of the entry point into the places of an example's call: by name, then in order."""
+def bind_by_example(entry: Sequence[str], usage: Usage, described: Mapping[str, str]) -> Arguments | None:
+    """Put the parameters of the entry point into the places of an example's call: by name, then in order.
+
+    Data stands in variables and options in literals, so variables are filled first. Null when the call needs something
+    that the example does not define by plain assignments.
+    """
     call, left = usage.call, list(entry)
     method = usage.path.startswith(".") and isinstance(call.func, ast.Attribute)
     slots: list[tuple[str | None, ast.expr]] = [(None, item) for item in call.args]
@@ -118,36 +149,40 @@ def bind_by_example(entry: Sequence[str], usage: Usage) -> Arguments:
         slots.insert(0, ("", call.func.value))
     filled: dict[int, str] = {}
     for index, (name, value) in enumerate(slots):
-        own = name if name in left else ast.unparse(value)
+        about = [own for own in left if name and not _is_literal(value) and mentions(described.get(own, ""), name)]
+        own = name if name in left else next(iter(about), ast.unparse(value))
         if own in left:
             filled[index] = own
             left.remove(own)
-    for wanted_literal in (False, True):  # data stands in variables, options in literals
+    for wanted_literal in (False, True):
         for index, (name, value) in enumerate(slots):
             is_option = bool(name) and _is_literal(value)
             if left and index not in filled and is_option is wanted_literal:
                 filled[index] = left.pop(0)
     texts = [filled.get(index, ast.unparse(value)) for index, (_, value) in enumerate(slots)]
     free = {node.id for i, (_, value) in enumerate(slots) if i not in filled for node in _names(value)}
+    setup = _slice(usage.tree, call, free - set(entry))
+    if setup is None:
+        return None
     pairs = [(name, text) for (name, _), text in zip(slots, texts, strict=True)]
     return Arguments(
         receiver=pairs[0][1] if method else None,
         positional=(*(text for name, text in pairs if name is None), *left),
         keywords=tuple((name, text) for name, text in pairs if name and name != "**"),
-        setup=tuple(_slice(usage.tree, call, free - set(entry))),
+        setup=tuple(setup),
     )
 
 
-def _slice(tree: ast.Module, call: ast.Call, needed: set[str]) -> list[str]:
-    """Return the example's statements before the call that define what the call needs."""
+def _slice(tree: ast.Module, call: ast.Call, needed: set[str]) -> list[str] | None:
+    """Return the example's statements before the call that define what the call needs; null if some of it is not."""
     kept: list[str] = []
-    before = [node for node in tree.body if (node.end_lineno or 0) < call.lineno]
-    for node in reversed(before):
-        targets = {item.id for target in getattr(node, "targets", []) for item in _names(target)}
-        if isinstance(node, ast.Assign) and targets & needed:
+    needed = needed - set(import_aliases(tree)) - set(dir(builtins))
+    for node in reversed([node for node in tree.body if (node.end_lineno or 0) < call.lineno]):
+        if isinstance(node, ast.Assign) and {item.id for target in node.targets for item in _names(target)} & needed:
             kept.append(ast.unparse(node))
-            needed = (needed - targets) | {item.id for item in _names(node.value)}
-    return kept[::-1]
+            needed -= {item.id for target in node.targets for item in _names(target) if isinstance(item.ctx, ast.Store)}
+            needed |= {item.id for item in _names(node.value)} - set(import_aliases(tree)) - set(dir(builtins))
+    return kept[::-1] if not needed else None
 
 
 def _attributes_of(call: ast.Call, tree: ast.Module) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 _SECTION = re.compile(r"^## (\w+)\s*$")
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_BULLET = re.compile(r"^\s*[-*]\s+`?(\*{0,2}[A-Za-z_]\w*)`?(?![\w.])\s*(.*)$")
+_BULLET = re.compile(r"^[-*] `(\*{0,2}[A-Za-z_]\w*)`\s*(.*)$")
 _DEFAULT = re.compile(r"default(?:s to|:|=)?\s*(`[^`]*`|'[^']*'|\"[^\"]*\"|[^\s,;)]+)")
 
 
@@ -74,7 +74,7 @@ def read_prompt(prompt: str) -> Reading:
         context=context,
         description=task_text.split("\n\nExample calls", 1)[0].split("Answer with one", 1)[0].strip(),
         entry_point=function.name if function else "solve",
-        signature=signature.rstrip(),
+        signature=signature.rstrip() if function else "def solve():",
         parameters=tuple(names),
         aliases=import_aliases(context),
     )
@@ -155,39 +155,40 @@ def _sections(prompt: str) -> dict[str, str]:
 
 
 def _blocks(text: str) -> tuple[str, list[str]]:
-    """Return the prose and the fenced blocks of a text."""
-    blocks = re.findall(r"^(`{3,})\w*\n(.*?)^\1\s*$", text + "\n", flags=re.MULTILINE | re.DOTALL)
-    prose = re.sub(r"^(`{3,})\w*\n.*?^\1\s*$", "", text + "\n", flags=re.MULTILINE | re.DOTALL)
-    return prose, [body for _, body in blocks]
+    """Return the prose and the fenced Python of a text; other fences hold output."""
+    fences = re.compile(r"^(`{3,})(\w*)\n(.*?)^\1\s*$", flags=re.MULTILINE | re.DOTALL)
+    return fences.sub("", text + "\n"), [body for _, kind, body in fences.findall(text + "\n") if kind == "python"]
 
 
 def _document(text: str) -> Document:
     prose, blocks = _blocks(text)
-    trees = [tree for tree in map(parse, blocks) if tree is not None]
-    definitions = [
-        tree.body[0] for tree in trees if tree.body and isinstance(tree.body[0], ast.FunctionDef | ast.ClassDef)
-    ]
-    examples = [tree for tree in trees if any(isinstance(node, ast.Call) for node in ast.walk(tree))]
+    trees = [tree for tree in map(parse, blocks) if tree is not None and tree.body]
+    definitions = [tree.body[0] for tree in trees if isinstance(tree.body[0], ast.FunctionDef | ast.ClassDef)]
     return Document(
         names=tuple(dict.fromkeys(_DOTTED.findall(prose))),
         parameters=_listed_parameters(prose),
-        examples=tuple(tree for tree in examples if tree.body[0] not in definitions),
+        examples=tuple(tree for tree in trees if tree.body[0] not in definitions),
         definitions=tuple(definitions),
         text=text,
     )
 
 
 def _listed_parameters(prose: str) -> tuple[Parameter, ...] | None:
-    """Read a bullet list of parameters: name first, then kind, type, default and description in any order."""
-    rows: list[Parameter] = []
+    """Read a bullet list of parameters: name, then type, kind and default, then prose that may go on indented."""
+    items: list[list[str]] = []
     for line in prose.splitlines():
-        found = _BULLET.match(line)
-        if not found:
-            continue
-        name, rest = found[1], found[2]
-        default = _DEFAULT.search(rest)
-        kinds = [kind for kind in ("positional-only", "keyword-only") if kind in rest.replace("_", "-")]
-        kind = {0: "positional_or_keyword", 1: "var_positional", 2: "var_keyword"}[name.count("*")]
+        if _BULLET.match(line):
+            items.append([line])
+        elif items and (line.startswith("  ") or not line):
+            items[-1].append(line)
+    rows: list[Parameter] = []
+    for lines in items:
+        found = _BULLET.match(lines[0])
+        assert found is not None
+        name, rest = found[1], "\n".join([found[2], *lines[1:]])
+        default = _DEFAULT.search(found[2])
+        kinds = [kind for kind in ("positional-only", "keyword-only") if kind in found[2]]
+        kind = ("positional_or_keyword", "var_positional", "var_keyword")[name.count("*")]
         rows.append(
             Parameter(
                 name=name.lstrip("*"),

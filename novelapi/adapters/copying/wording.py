@@ -2,90 +2,110 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from novelapi.adapters.copying.reading import Parameter
-from novelapi.adapters.copying.words import mentions
+from novelapi.adapters.copying.words import likeness, mentions
 
-_LITERAL = r"(True|False|None|-?\d+(?:\.\d+)?(?:e-?\d+)?|'[^']*'|\"[^\"]*\"|[\[(][^\])]*[\])])"
+_LITERAL = r"(?:True|False|None|-?\d+(?:\.\d*)?(?:e-?\d+)?|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\))"
+_BULLET = re.compile(r"^\s*[-*] (?:[^`]{0,20})`([^`]+)`[^:]*:?\s*(.*)$")
+_ALIKE = 0.4
+"""Share of common words from which two descriptions are taken to speak of the same thing."""
 
 _WRAPPERS: tuple[tuple[str, str], ...] = (
     (r"\b(?:list|sequence) of (?:nested |plain )?lists\b", "[item.tolist() for item in {}]"),
-    (r"\bas (?:a |an )?(?:nested |plain |python )*lists?\b", "{}.tolist()"),
-    (r"\bas (?:a |an )?(?:nested |plain |python )*lists?\b", "list({})"),
+    (r"\bas (?:a |an )?(?:nested|plain|python) (?:nested )?lists?\b", "{}.tolist()"),
+    (r"\bas (?:a |an )?lists?\b", "list({})"),
     (r"\bas (?:a |an )?(?:plain )?tuple\b", "tuple({})"),
     (r"\bas (?:a |an )?(?:plain )?(?:string|text)\b", "str({})"),
     (r"\bas (?:a |an )?(?:plain |python )?float\b", "float({})"),
     (r"\bas (?:a |an )?(?:plain |python )?(?:int|integer)\b", "int({})"),
     (r"\bas (?:a |an )?(?:plain |python )?(?:bool|boolean)\b", "bool({})"),
-    (r"\b(?:in )?sorted\b|\bin ascending order\b", "sorted({})"),
+    (r"\bsorted\b|\bin ascending order\b", "sorted({})"),
+    (r"\bin reverse(?:d)? order\b", "{}[::-1]"),
     (r"\bthe (?:total|sum) of\b", "{}.sum()"),
-    (r"\bthe (?:total|sum) of\b", "sum({})"),
     (r"\bthe (?:mean|average) of\b", "{}.mean()"),
     (r"\bthe (?:maximum|largest|greatest) of\b", "{}.max()"),
     (r"\bthe (?:minimum|smallest) of\b", "{}.min()"),
     (r"\bthe (?:length|number) of\b|\bhow many\b", "len({})"),
     (r"\bthe shape of\b", "{}.shape"),
-    (r"\bthe (?:dtype|data type) of\b", "str({}.dtype)"),
-    (r"\bthe (?:type|class) name of\b", "type({}).__name__"),
-    (r"\bthe first (?:element|item|value|entry|result|array|row) of\b", "{}[0]"),
-    (r"\bthe second (?:element|item|value|entry|result|array|row) of\b", "{}[1]"),
-    (r"\bthe last (?:element|item|value|entry|result|array|row) of\b", "{}[-1]"),
+    (r"\bthe first (?:element|item|value|entry|array|row) of\b", "{}[0]"),
+    (r"\bthe last (?:element|item|value|entry|array|row) of\b", "{}[-1]"),
 )
 """Phrases of English and what they mean in Python or numpy; none belongs to a task or an API."""
 
 
-def wrappers(description: str, attributes: Iterable[str], documentation: str) -> list[str]:
+def wrappers(description: str, attributes: Iterable[str]) -> list[str]:
     """Return templates around the call, best guess first; a bare `{}` is always among them.
 
-    A phrase that the documentation holds too describes the call itself, so it is only a second guess.
+    Only sentences that say what is returned count: elsewhere the same phrases describe the operation itself.
     """
-    own, doubtful = [], []
-    for pattern, template in _WRAPPERS:
-        if re.search(pattern, description, flags=re.IGNORECASE):
-            (doubtful if re.search(pattern, documentation, flags=re.IGNORECASE) else own).append(template)
-    read = [f"{{}}.{name}" for name in dict.fromkeys(attributes) if mentions(description, name)]
-    return list(dict.fromkeys([*read, *own, "{}", *doubtful]))
+    sentences = re.findall(r"[^.\n]*\breturn\b[^\n]*", description, flags=re.IGNORECASE)
+    asked = re.sub(r"\([^)]*\)", "", sentences[-1]) if sentences else ""
+    found = [template for pattern, template in _WRAPPERS if re.search(pattern, asked, flags=re.IGNORECASE)]
+    keys = re.findall(r"'(\w+)'", asked) if re.search(r"\bdictionary\b.*\battributes\b", asked) else []
+    if keys:
+        found.insert(0, "{{" + ", ".join(f"{key!r}: {{0}}.{key}" for key in keys) + "}}")
+    read = [f"{{}}.{name}" for name in dict.fromkeys(attributes) if mentions(asked, name)]
+    return list(dict.fromkeys([*found, *read, "{}"]))
 
 
-def options(description: str, parameters: Sequence[Parameter], constants: dict[str, str]) -> dict[str, str]:
-    """Return keyword arguments that the wording asks for.
+def described(description: str) -> dict[str, str]:
+    """Return what the bullets of a wording say of each name or value in back quotes."""
+    return {found[1]: found[2] for line in description.splitlines() if (found := _BULLET.match(line)) and found[2]}
+
+
+def options(
+    description: str, entry: Sequence[str], parameters: Sequence[Parameter], constants: Mapping[str, str]
+) -> dict[str, str]:
+    """Return values that the wording gives to parameters of the call, beside those of the entry point.
 
     Args:
         description: the wording of the task.
-        parameters: documented parameters that no argument is bound to yet.
-        constants: keyword arguments of examples, as source text.
+        entry: parameters of the entry point.
+        parameters: documented parameters; none when nothing lists them.
+        constants: literal keyword arguments of examples, as source text.
     """
-    found: dict[str, str] = {}
-    for item in parameters:
-        value = _said(description, item.name) or _quoted(description, item)
-        if value is None and item.default in ("True", "False") and mentions(description, item.name):
-            value = "False" if item.default == "True" else "True"
-        if value is not None:
-            found[item.name] = value
-    known = {item.name for item in parameters}
+    known = {item.name for item in parameters} or set(constants)
+    plain = "\n".join(line for line in description.splitlines() if not _BULLET.match(line))
+    found = {name: value for name in sorted(known - set(entry)) if (value := _said(plain, name))}
+    for value, words in described(description).items():
+        if value not in entry and _is_value(value):
+            left = [item for item in parameters if item.name not in found and item.name not in entry]
+            name = _parameter_for(value, words, left, constants)
+            if name is not None:
+                found[name] = value
     for name, value in constants.items():
-        if name in found or (known and name not in known):
-            continue
-        said = _said(description, name)
-        if said is not None:
-            found[name] = said
-        elif (value not in ("True", "False", "None") and mentions(description, value)) or mentions(description, name):
+        if name in known and name not in found and name not in entry and value[:1] in "'\"" and mentions(plain, value):
             found[name] = value
     return found
 
 
-def _said(description: str, name: str) -> str | None:
+def _parameter_for(value: str, words: str, parameters: Sequence[Parameter], constants: Mapping[str, str]) -> str | None:
+    """Return the parameter that a described value belongs to: by its description, else by an example's value."""
+    alike = {item.name: likeness(words, f"{item.name} {item.text}") for item in parameters}
+    best = max(alike, key=lambda name: alike[name], default=None)
+    if best is not None and alike[best] >= _ALIKE:
+        return best
+    return next((name for name, other in constants.items() if other == value or mentions(words, name)), None)
+
+
+def _said(text: str, name: str) -> str | None:
     """Find `name=value`, `name set to value`, `name value` in the wording."""
     linking = r"`?\s*(?:=|is|of|set to|equal to|as|being|to|:)?\s*`?"
-    match = re.search(rf"(?<!\w)`?{re.escape(name)}{linking}{_LITERAL}", description)
+    match = re.search(rf"(?<!\w)`?{re.escape(name)}{linking}({_LITERAL})(?!\w)", text)
     return match[1] if match else None
 
 
-def _quoted(description: str, item: Parameter) -> str | None:
-    """Find a quoted word of the wording that the parameter's own documentation offers."""
-    for word in re.findall(r"['\"]([\w-]+)['\"]", description):
-        if re.search(rf"['\"`]{re.escape(word)}['\"`]", f"{item.text} {item.default or ''}"):
-            return repr(word)
-    return None
+def _is_value(text: str) -> bool:
+    """Say whether a text is a literal, a builtin type, or a name of an imported module."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    if isinstance(node, ast.Name):
+        return isinstance(getattr(builtins, node.id, None), type)
+    return isinstance(node, ast.Constant | ast.UnaryOp | ast.Tuple | ast.List | ast.Dict | ast.Attribute)

@@ -27,6 +27,12 @@ def mentions(text: str, name: str) -> bool:
     return bool(wanted) and wanted <= set(words(text))
 
 
+def likeness(first: str, second: str) -> float:
+    """Return the share of the shorter text's words that the other text holds too."""
+    one, two = set(words(first)), set(words(second))
+    return len(one & two) / min(len(one), len(two)) if one and two else 0.0
+
+
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:

@@ -356,9 +356,10 @@ TAGS = frozenset(
 class Decoder:
     """Builds objects from JSON data; `extra(tree)` may build what is not plain (callbacks, references, pickles)."""
 
-    def __init__(self, extra=None, allowed=()):
+    def __init__(self, extra=None, allowed=(), trusted=False):
         self.extra = extra
         self.allowed = allowed
+        self.trusted = trusted
 
     def decode(self, tree):
         cls = _type(tree)
@@ -460,7 +461,7 @@ class Decoder:
     def _lookup(self, name):
         """Find `module.qualname` in what is imported already; only modules of the allowed packages."""
         parts = name.split(".")
-        if parts[0] not in self.allowed:
+        if not self.trusted and parts[0] not in self.allowed:
             raise Opaque("%s is not on the list" % name)
         for cut in range(_len(parts) - 1, 0, -1):
             module = sys.modules.get(".".join(parts[:cut]))
