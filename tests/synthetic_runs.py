@@ -305,7 +305,7 @@ def write_cell(
         predictions.append({"task_id": task.task_id, "samples": texts, "prompt_sha": text_digest(prompt)})
     _write_run(folder, rows, predictions, prompts)
     cell = Cell(
-        experiment=experiment, model=model, model_revision=f"{model}@1", condition=condition, delivery=delivery,
+        experiment=experiment, group="numpy", model=model, model_revision=f"{model}@1", condition=condition, delivery=delivery,
         instance_sha=file_digest(instance)[:20], bundles_sha="b" * 20, sampling=Sampling(n=samples), limit=limit,
     )  # fmt: skip
     outcomes = [row.outcome for row in rows]

@@ -25,6 +25,7 @@ def cells(number, **changes):
     return [
         Cell(
             experiment="many",
+            group="toy",
             model="copy",
             model_revision="copy-1",
             condition="full",
