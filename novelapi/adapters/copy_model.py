@@ -178,7 +178,7 @@ def _bindings(reading: Reading, callee: _Callee) -> list[Arguments]:
     constants = {name: value for usage in callee.usages for name, value in reversed(usage.constants.items())}
     by_example: list[Arguments] = []
     for usage in sorted(callee.usages, key=lambda usage: -_fit(usage, reading)):
-        bound = bind_by_example(entry, usage, described(wording))
+        bound = bind_by_example(entry, usage, dict(described(wording)))
         if bound is not None:
             wanted = options(wording, entry, (), usage.constants)
             kept = [
@@ -188,7 +188,7 @@ def _bindings(reading: Reading, callee: _Callee) -> list[Arguments]:
     ways = [*by_example, positional_arguments(entry, callee.is_method)]
     if callee.parameters is not None:
         values = options(wording, entry, callee.parameters, constants)
-        bound = bind_by_parameters(entry, callee.parameters, callee.is_method, described(wording), values)
+        bound = bind_by_parameters(entry, callee.parameters, callee.is_method, dict(described(wording)), values)
         ways.insert(0 if not bound.guessed else len(by_example), bound)
     return list(dict.fromkeys(ways))
 
