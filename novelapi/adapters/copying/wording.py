@@ -11,7 +11,7 @@ from novelapi.adapters.copying.reading import Parameter
 from novelapi.adapters.copying.words import likeness, mentions
 
 _LITERAL = r"(?:True|False|None|-?\d+(?:\.\d*)?(?:e-?\d+)?|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\))"
-_BULLET = re.compile(r"^\s*[-*] ([^`:]*)`([^`]+)`[^:]*:?\s*(.*)$")
+_BULLET = re.compile(r"^\s*[-*] ([^`]{0,40})`([^`]+)`[^:]*:?\s*(.*)$")
 _ALIKE = 0.4
 """Share of common words from which two descriptions are taken to speak of the same thing."""
 
