@@ -7,7 +7,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 CHECKOUT = {
-    "novelapi.commands": {"flows": "flows.commands:register"},
+    "novelapi.commands": {"flows": "flows.commands:register", "deployments": "deployments.commands:register"},
     "prefect.collections": {"novelapi": "workers.vllm"},
 }
 

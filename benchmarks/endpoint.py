@@ -41,7 +41,7 @@ def _serve(pipe: Any) -> None:
 
 
 def _bare(url: str, prompts: list[str], concurrency: int) -> int:
-    import openai  # noqa: PLC0415
+    import openai
 
     async def run() -> int:
         gate = asyncio.Semaphore(concurrency)

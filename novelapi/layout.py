@@ -117,6 +117,12 @@ class Layout:
         """Folder of one cell: manifest.json, predictions.jsonl, results.jsonl, summary.json."""
         return self.experiment(experiment) / safe_name(cell)
 
+    @staticmethod
+    def home_of(cell: Path) -> Path | None:
+        """Return the home that a cell lies in (`home/results/experiment/cell`), null if it lies elsewhere."""
+        parents = cell.absolute().parents
+        return parents[2] if len(parents) > 2 and parents[1].name == "results" else None
+
     def analysis(self, experiment: str) -> Path:
         """Folder of tables, figures and report of an experiment."""
         return self.home / "analysis" / safe_name(experiment)
@@ -141,3 +147,43 @@ class Layout:
     def prefect(self) -> Path:
         """Folder of the local Prefect server and of cached task results."""
         return self.home / "prefect"
+
+    @property
+    def results(self) -> Path:
+        """Stored results of tasks, below the keys of the calls."""
+        return self.prefect / "results"
+
+    @property
+    def locks(self) -> Path:
+        """The file whose bytes are the locks of tasks that run."""
+        return self.prefect / "locks"
+
+    @property
+    def server_state(self) -> Path:
+        """Process and address of the local Prefect server."""
+        return self.prefect / "server.json"
+
+    @property
+    def server_log(self) -> Path:
+        """What the local Prefect server printed."""
+        return self.prefect / "server.log"
+
+    @property
+    def server_database(self) -> Path:
+        """SQLite database of the local Prefect server."""
+        return self.prefect / "prefect.db"
+
+    @property
+    def serving(self) -> Path:
+        """State files and logs of the model servers that a worker started."""
+        return self.prefect / "serving"
+
+    @property
+    def known_releases(self) -> Path:
+        """Newest release of each library, as it was when somebody looked last."""
+        return self.home / "releases" / "known.jsonl"
+
+    @property
+    def serve_env(self) -> Path:
+        """Environment that vLLM serves from; see workers/serve_env.py."""
+        return self.home / "serve"

@@ -37,6 +37,9 @@ class Settings(BaseSettings):
     )
     """Simple-API address of the package index, as the installers read it; default: the installers' own default."""
 
+    find_links: str | None = Field(default=None, validation_alias=AliasChoices("UV_FIND_LINKS", "PIP_FIND_LINKS"))
+    """Folder or page with further wheels, as the installers read it."""
+
     pip_config_file: Path | None = Field(default=None, validation_alias="PIP_CONFIG_FILE")
     """pip's own configuration file, if moved."""
 

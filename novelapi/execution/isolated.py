@@ -90,6 +90,9 @@ def run_isolated(env: Environment, script: str, request: Any, limits: Limits = L
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         code = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
     text = output[-_TEXT_CAP:].decode("utf-8", "replace")
     value, failure = None, _failure(code, timed_out)
     if failure is None:

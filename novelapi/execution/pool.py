@@ -237,6 +237,9 @@ def _serve(channel: Connection, work: Work[Any, Any], options: SlotOptions) -> N
                 result: Any = _attempt(work, slot, payload)
             except Exception as error:  # noqa: BLE001 - the boundary of one job: the parent raises it again
                 result = error
-            channel.send((slot.isolation, result))
+            try:
+                channel.send((slot.isolation, result))
+            except BrokenPipeError:
+                return  # the parent has gone
     finally:
         slot.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from novelapi.layout import Layout
 from novelapi.ports import Completer
 from novelapi.records.bundle import KnowledgeBundle
 from novelapi.records.cell import Sampling
-from novelapi.records.environment import Environment
 from novelapi.records.task import Task
 from novelapi.records.verdict import ResultRow
 
@@ -70,11 +69,12 @@ class Asking:
     sampling: Sampling
     folder: Path
     layout: Layout
-    env: Environment
+    environment_of: evaluation.EnvironmentOf
     jobs: int
+    progress: Callable[[ResultRow], None] | None = None
 
 
-def ask(request: Asking) -> dict[str, list[ResultRow]]:
+def ask(request: Asking) -> tuple[dict[str, list[ResultRow]], evaluation.Finished]:
     """Complete and score all tasks; the rows of each task in the order of its samples. Resumable.
 
     Raises:
@@ -93,20 +93,21 @@ def ask(request: Asking) -> dict[str, list[ResultRow]]:
         )
     predictions = read_predictions(request.folder / "predictions.jsonl", dict(request.tasks))
     results = request.folder / "results.jsonl"
-    evaluation.evaluate(
+    finished = evaluation.evaluate(
         evaluation.Evaluation(
             tasks=request.tasks,
             predictions=predictions,
             results=results,
-            environment_of=lambda _library, _release: request.env,
+            environment_of=request.environment_of,
             harnesses=request.layout.harnesses,
             slots=request.jobs,
             options=SlotOptions(),
             prompts={task_id: text_digest(shown.prompt) for task_id, shown in request.shown.items()},
             overlaps={task_id: shown.overlap for task_id, shown in request.shown.items()},
-        )
+        ),
+        request.progress,
     )
     rows: dict[str, list[ResultRow]] = {}
     for row in evaluation.read_results(results):
         rows.setdefault(row.task_id, []).append(row)
-    return rows
+    return rows, finished

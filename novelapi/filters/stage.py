@@ -21,7 +21,7 @@ from novelapi.records.api import Candidate
 from novelapi.records.bundle import KnowledgeBundle
 from novelapi.records.cell import Sampling
 from novelapi.records.environment import Environment
-from novelapi.records.gate import FilteredTask, GateVerdict
+from novelapi.records.gate import FilteredTask, GateName, GateVerdict
 from novelapi.records.request import LibraryRequest
 from novelapi.records.stage import StageResult
 from novelapi.records.task import Task
@@ -149,11 +149,8 @@ class Gates:
         checks = [release.ReleaseCheck(task=task, env=self.old, preload=preload) for task in tasks]
         with Pool(release.check, self.request.jobs) as pool:
             for index, result in pool.map(checks):
-                if isinstance(result, Died):
-                    result = GateVerdict(
-                        gate="C0", passed=False, reason="the sandbox died", detail={"error": result.reason}
-                    )
-                self.verdicts[tasks[index].task_id].append(result)
+                found = _died("C0", result) if isinstance(result, Died) else result
+                self.verdicts[tasks[index].task_id].append(found)
 
     def _validity(self, tasks: Sequence[Task]) -> None:
         """C1: the reference passes its own harness."""
@@ -165,12 +162,7 @@ class Gates:
         with Pool(validity.check, self.request.jobs) as pool:
             for index, result in pool.map(checks):
                 for task in checks[index].tasks:
-                    if isinstance(result, Died):
-                        found = GateVerdict(
-                            gate="C1", passed=False, reason="the sandbox died", detail={"error": result.reason}
-                        )
-                    else:
-                        found = result[task.task_id]
+                    found = _died("C1", result) if isinstance(result, Died) else result[task.task_id]
                     self.verdicts[task.task_id].append(found)
 
     def _novelty(self, tasks: Sequence[Task]) -> None:
@@ -194,7 +186,7 @@ class Gates:
             self.verdicts[task.task_id].append(found)
 
     def _informativeness(self, tasks: Sequence[Task]) -> None:
-        """C3: with all knowledge a solver passes at least once; without a strong model a failure only marks the task."""
+        """C3: with all knowledge a solver passes at least once; the model itself as solver only marks the task."""
         solver = self.solver or self.completer
         rows = self._ask("c3", tasks, KnowledgeCondition.FULL, solver, SOLVER)
         for task in tasks:
@@ -217,7 +209,7 @@ class Gates:
             )
             for task in tasks
         }
-        return models.ask(
+        rows, _ = models.ask(
             models.Asking(
                 tasks={task.task_id: task for task in tasks},
                 shown=shown,
@@ -225,10 +217,15 @@ class Gates:
                 sampling=sampling.model_copy(update={"seed": self.request.seed}),
                 folder=self.layout.gate(self.request.library, gate, self.request.model),
                 layout=self.layout,
-                env=self.new,
+                environment_of=lambda _library, _release: self.new,
                 jobs=self.request.jobs,
             )
         )
+        return rows
+
+
+def _died(gate: GateName, died: Died) -> GateVerdict:
+    return GateVerdict(gate=gate, passed=False, reason="the sandbox died", detail={"error": died.reason})
 
 
 def _preload(env: Environment | None, tasks: Sequence[Task]) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ def check(slot: Slot, request: checks.GoldCheck) -> dict[str, GateVerdict]:
         ZygoteError: the warm parent died (the pool tries again).
     """
     found = checks.check(slot, request)
-    return {
-        task_id: GateVerdict(
-            gate="C1", passed=why is None, reason="the reference passes" if why is None else "the reference does not pass",
-            detail={} if why is None else {"error": why},
-        )
-        for task_id, why in found.items()
-    }  # fmt: skip
+    return {task_id: _verdict(why) for task_id, why in found.items()}
+
+
+def _verdict(why: str | None) -> GateVerdict:
+    if why is None:
+        return GateVerdict(gate="C1", passed=True, reason="the reference passes")
+    return GateVerdict(gate="C1", passed=False, reason="the reference does not pass", detail={"error": why})

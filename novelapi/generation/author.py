@@ -18,6 +18,7 @@ from novelapi.generation.drafts import Draft
 from novelapi.generation.harness import mutants, survivors
 from novelapi.generation.mining import mine
 from novelapi.generation.seeds import Seed
+from novelapi.generation.shrinking import shrink
 from novelapi.records.api import Candidate
 from novelapi.records.bundle import KnowledgeBundle
 from novelapi.records.environment import Environment
@@ -92,12 +93,27 @@ class Author:
 
     def _with_options(self, seeds: list[Seed]) -> Iterator[Seed]:
         """Yield the seeds of examples, then the same with options."""
-        yield from seeds
-        for seed in seeds[:3]:
-            yield from options.with_options(self.candidate, self.bundle, seed)
+        for seed in seeds:
+            small = shrink(self.zygote, self._task, self.candidate, seed)
+            if small is not None:
+                yield small
+            if small is None or not small.made_up:
+                yield seed
+        bare = [self._without_change(seed) for seed in seeds[:3]]
+        for seed in bare:
+            small = shrink(self.zygote, self._task, self.candidate, seed) or seed
+            yield from options.with_options(self.candidate, self.bundle, small)
+
+    def _without_change(self, seed: Seed) -> Seed:
+        """Return a call as the old release knows it: what the change added is tried with other values later."""
+        kept = tuple(item for item in seed.arguments if item.keyword is None or item.keyword not in self._added)
+        return replace(seed, arguments=kept)
 
     def _try(self, seed: Seed) -> None:
         if self.candidate.change == "modified":
+            if not self._uses_change(seed) and "out" in self._added:
+                self._try_target(seed)
+                return
             if not self._uses_change(seed):
                 self.reasons["the example does not use the change"] += 1
                 return
@@ -117,6 +133,21 @@ class Author:
 
     def _uses_change(self, seed: Seed) -> bool:
         return any(argument.parameter in self._added for argument in seed.arguments)
+
+    def _try_target(self, seed: Seed) -> None:
+        """A change that lets the caller name where the result goes: ask for just that."""
+        draft = drafts.drafts_of(self.candidate, seed)
+        if draft is None or self.taken["medium"] >= QUOTA["medium"]:
+            return
+        try:
+            draft = self._settle(draft)
+            if draft.form != "plain":
+                raise Rejected("the result is no array")
+            chosen = self._choose(draft)
+            inputs = [_with_target(item, value) for item, value in zip(chosen.inputs, chosen.values, strict=True)]
+            self._finish(replace(draft, target="target"), _Chosen(inputs=tuple(inputs), values=chosen.values))
+        except Rejected as rejected:
+            self.reasons[str(rejected)] += 1
 
     def _by_keyword(self, seed: Seed) -> Seed:
         """Pass what the change added by its keyword, so that it can be left out to see its effect."""
@@ -185,7 +216,14 @@ class Author:
         Raises:
             Rejected: with the reason.
         """
-        chosen = self._choose(draft)
+        self._finish(draft, self._choose(draft))
+
+    def _finish(self, draft: Draft, chosen: _Chosen) -> None:
+        """Make a task of a draft with its inputs.
+
+        Raises:
+            Rejected: with the reason.
+        """
         number = len(self.tasks) + 1
         task = drafts.to_task(draft, self.bundle, number, chosen.inputs)
         unordered = any(name in ("sorted", "sort") and value == "False" for name, value in draft.fixed.items())
@@ -247,7 +285,7 @@ class Author:
         Raises:
             Rejected: an option that the task fixes, or the change itself, has no visible effect.
         """
-        dropped: dict[str, str] = {}
+        dropped: dict[str, str] = {"out": draft.reference(without="out")} if draft.target else {}
         for argument in draft.seed.arguments:
             if argument.keyword is None or not (argument.keyword in draft.fixed or argument.keyword in self._added):
                 continue
@@ -265,6 +303,18 @@ class Author:
 class _Chosen:
     inputs: tuple[TaskInput, ...]
     values: tuple[Any, ...]
+
+
+def _with_target(item: TaskInput, value: Any) -> TaskInput:
+    """Add an empty array of the result's shape and type.
+
+    Raises:
+        Rejected: the result is no array of numbers.
+    """
+    if not isinstance(value, dict) or value.get("$") != "ndarray" or not isinstance(value["dtype"], str):
+        raise Rejected("the result is no array")
+    text = f"np.zeros({tuple(value['shape'])}, dtype={value['dtype'].lstrip('<>|=')!r})"
+    return item.model_copy(update={"args": (*item.args, text)})
 
 
 def _same_answers(task: Task, answers: list[Answer]) -> bool:

@@ -1,4 +1,4 @@
-"""From a seed to drafts of tasks: which arguments become parameters, which are fixed, what is computed around the call."""
+"""From a seed to a draft: which arguments become parameters, which are fixed, what is computed around the call."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ class Draft:
     form: str = "plain"
     fields: tuple[str, ...] = ()
     step: Step | None = None
+    target: str | None = None
+    """Name of the parameter that the result is written into (`out=`); its value is made per input."""
 
     @property
     def difficulty(self) -> Literal["easy", "medium", "hard"]:
         """easy: one direct call; medium: options that matter; hard: the call inside a small computation."""
         if self.step is not None:
             return "hard"
-        return "medium" if self.fixed or self.fields else "easy"
+        return "medium" if self.fixed or self.fields or self.target else "easy"
 
     def call(self, without: str | None = None) -> str:
         """Return the call with the entry point's parameters in place, one keyword left out on request."""
@@ -65,7 +67,8 @@ class Draft:
     @property
     def signature(self) -> str:
         """The `def` line."""
-        return f"def solve({', '.join(free.name for free in self.free)}):"
+        names = [free.name for free in self.free] + ([self.target] if self.target else [])
+        return f"def solve({', '.join(names)}):"
 
     def reference(self, without: str | None = None) -> str:
         """Return the reference solution."""
@@ -75,7 +78,10 @@ class Draft:
             call = f"tuple({call})"
         elif self.form == "iterator":
             call = f"list({call})"
-        if self.form == "object" and self.fields:
+        if self.target is not None:
+            keyword = "" if without == "out" else f"{', ' if self.seed.arguments else ''}out={self.target}"
+            lines += [f"    {call[:-1]}{keyword})", f"    return {self.target}"]
+        elif self.form == "object" and self.fields:
             body = ", ".join(f"{name!r}: found.{name}" for name in self.fields)
             value = f"{{{body}}}"
             lines.append(f"    found = {call}")
@@ -102,11 +108,18 @@ def drafts_of(candidate: Candidate, seed: Seed) -> Draft | None:
     changed = {change.parameter for change in candidate.changes if change.parameter}
     free: list[Free] = []
     fixed: dict[str, str] = {}
+    data = [
+        number
+        for number, argument in enumerate(seed.arguments)
+        if not _is_option(argument, first=number == 0 and seed.receiver is None)
+    ]
+    if not data and seed.receiver is None:
+        data = [number for number, argument in enumerate(seed.arguments) if argument.keyword is None]
     if seed.receiver is not None:
         name = _name("data", taken)
         free.append(Free(name=name, text=seed.receiver, feeds="the object to work on", position=None))
     for number, argument in enumerate(seed.arguments):
-        if _is_option(argument, first=number == 0 and seed.receiver is None):
+        if number not in data:
             if argument.parameter is not None:
                 fixed[argument.parameter] = argument.text
             continue
@@ -166,7 +179,8 @@ def inputs_of(draft: Draft, count: int) -> list[TaskInput]:
     """Return changed inputs first and the seed's own last: what an example shows should not be asked again."""
     texts = [free.text for free in draft.free]
     key = f"{draft.candidate.api}/{draft.seed.call({})}"
-    varied = [TaskInput(args=found) for found in vary(texts, key, count)]
+    names = [free.feeds for free in draft.free]
+    varied = [TaskInput(args=found) for found in vary(texts, names, key, count)]
     return [*varied, TaskInput(args=tuple(texts))]
 
 
@@ -182,6 +196,8 @@ def to_task(draft: Draft, bundle: KnowledgeBundle, number: int, inputs: Sequence
     for free in draft.free:
         if free.feeds in changed:
             required[free.feeds] = free.name
+    if draft.target is not None:
+        required["out"] = draft.target
     return Task(
         task_id=f"{candidate.library}/{leaf}/{number}",
         library=candidate.library,
@@ -207,10 +223,7 @@ def _context(draft: Draft, reference: str, inputs: Sequence[TaskInput]) -> str:
     """Return the imports and helpers that reference and inputs use, narrowed to those."""
     imports = {*draft.seed.imports, *(["import numpy as np"] if draft.step is not None and draft.step.numpy else [])}
     body = "\n".join([reference, *draft.seed.helpers, *(text for item in inputs for text in item.args)])
-    lines: list[str] = []
-    for line in sorted(imports):
-        if names_in(body, imports_of(ast.parse(line))):
-            lines.append(line)
+    lines = [line for line in sorted(imports) if names_in(body, imports_of(ast.parse(line)))]
     text = "\n".join(lines) + ("\n" if lines else "")
     if draft.seed.helpers:
         text += "\n\n" + "\n\n\n".join(draft.seed.helpers) + "\n"
@@ -226,12 +239,17 @@ def _plan(draft: Draft) -> Plan:
     elif draft.form == "object" and draft.fields:
         keys = ", ".join(f"'{name}'" for name in draft.fields)
         result = f"Return a dictionary with the keys {keys}: the attributes of these names of the result."
+    if draft.target is not None:
+        result = f"Let the library write the result directly into `{draft.target}`, then return `{draft.target}`."
     if draft.step is not None:
         prefix = result.rstrip(".").removeprefix("Return ") if result else ""
         result = f"Finally, {draft.step.words}" + (f" (the result being {prefix})." if prefix else ".")
     return Plan(
         signature=draft.signature.removeprefix("def ").rstrip(":"),
-        parameters={free.name: free.feeds for free in draft.free},
+        parameters={
+            **{free.name: free.feeds for free in draft.free},
+            **({draft.target: "an array of the right shape and type"} if draft.target else {}),
+        },
         fixed=draft.fixed,
         result=result,
     )

@@ -9,19 +9,23 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Sequence
+from typing import Any
 
 _STRUCTURAL_CALLS = frozenset(
-    "reshape zeros ones empty full eye identity arange linspace range default_rng RandomState seed repeat tile".split()
+    "reshape zeros ones empty full eye identity arange linspace range default_rng RandomState seed repeat tile"
+    " rand randn random standard_normal normal uniform integers randint poisson choice zeros_like ones_like".split()
 )
+_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "float32", "float64", "complex64", "bool_")
 _STRUCTURAL_KEYWORDS = frozenset("axis axes shape ndim size dtype order ndmin num order k".split())
 _KINDS = ("numbers", "reverse", "numbers", "shorter", "numbers", "longer", "rotate", "numbers", "shapes", "scaled")
 
 
-def vary(texts: Sequence[str], key: str, count: int) -> list[tuple[str, ...]]:
+def vary(texts: Sequence[str], names: Sequence[str], key: str, count: int) -> list[tuple[str, ...]]:
     """Return up to `count` sets of changed expressions, none equal to the given one or to another.
 
     Args:
         texts: the expressions of one input, in order.
+        names: the parameters of the API that they are for; an axis stays one.
         key: what the choice of values depends on, so that two runs agree.
         count: how many to return at most.
     """
@@ -29,8 +33,10 @@ def vary(texts: Sequence[str], key: str, count: int) -> list[tuple[str, ...]]:
     known = {tuple(texts)}
     for attempt in range(count * 4):
         kind = _KINDS[attempt % len(_KINDS)]
-        generator = random.Random(f"{key}/{attempt}")  # noqa: S311 - values of test inputs, no secrets
-        changed = tuple(_change(text, kind, generator) for text in texts)
+        changed = tuple(
+            _axis(text, f"{key}/{attempt}") if name in ("axis", "axes") else _change(text, kind, f"{key}/{attempt}")
+            for text, name in zip(texts, names, strict=True)
+        )
         if changed not in known:
             known.add(changed)
             found.append(changed)
@@ -39,13 +45,31 @@ def vary(texts: Sequence[str], key: str, count: int) -> list[tuple[str, ...]]:
     return found
 
 
-def _change(text: str, kind: str, generator: random.Random) -> str:
+def _change(text: str, kind: str, key: str) -> str:
+    """Change one expression.
+
+    What is changed into what depends on the key and the value, not on its place, so that equal parts of two arguments
+    (data, and a statistic of the same data) stay equal.
+    """
     node = ast.parse(text, mode="eval").body
-    change = _Change(kind, generator)
-    changed = change.visit(node)
+    changed = _Change(kind, key).visit(node)
     if kind == "scaled" and _is_array(text):
-        return f"{_operand(ast.unparse(changed))} {generator.choice(['* 2', '+ 1', '- 3'])}"
+        choice = _generator(key, "scaled").choice(["* 2", "+ 1", "- 3"])
+        return f"{_operand(ast.unparse(changed))} {choice}"
     return ast.unparse(ast.fix_missing_locations(changed))
+
+
+def _axis(text: str, key: str) -> str:
+    """Choose another small axis for a single one; tuples of axes stay."""
+    node = ast.parse(text, mode="eval").body
+    value = node.operand if isinstance(node, ast.UnaryOp) else node
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, int):
+        return text
+    return _generator(key, "axis").choice([text, "0", "-1", "1"])
+
+
+def _generator(key: str, value: object) -> random.Random:
+    return random.Random(f"{key}/{value!r}")  # noqa: S311 - values of test inputs, no secrets
 
 
 def _is_array(text: str) -> bool:
@@ -59,10 +83,11 @@ def _operand(text: str) -> str:
 class _Change(ast.NodeTransformer):
     """One kind of change, applied everywhere in an expression."""
 
-    def __init__(self, kind: str, generator: random.Random) -> None:
+    def __init__(self, kind: str, key: str) -> None:
         self.kind = kind
-        self.generator = generator
+        self.key = key
         self.structural = 0
+        self.place = ""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -128,17 +153,26 @@ class _Change(ast.NodeTransformer):
         changed = self._text(node.value) if isinstance(node.value, str) else self._number(node.value)
         return node if changed is None else ast.Constant(changed)
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        node.value = self.visit(node.value)
+        if self.kind == "numbers" and node.attr in _DTYPES and not self.structural:
+            return ast.Attribute(value=node.value, attr=self._pick(node.attr, list(_DTYPES)), ctx=ast.Load())
+        return node
+
+    def _pick(self, value: object, choices: list[Any]) -> Any:
+        return _generator(self.key, (self.place, value)).choice(choices)
+
     def _number(self, value: object) -> int | float | None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if isinstance(value, int):
-            return abs(value + self.generator.choice([-2, -1, 1, 2, 3, 5]))
+            return abs(value + self._pick(value, [-2, -1, 1, 2, 3, 5]))
         if 0.0 < value < 1.0:
-            return self.generator.choice([0.1, 0.25, 0.3, 0.4, 0.6, 0.75, 0.9])
-        return round(abs(value + self.generator.choice([-1.5, -0.5, 0.5, 1.25, 2.0])), 6)
+            return self._pick(value, [0.1, 0.25, 0.3, 0.4, 0.6, 0.75, 0.9])
+        return round(abs(value + self._pick(value, [-1.5, -0.5, 0.5, 1.25, 2.0])), 6)
 
     def _text(self, value: str) -> str | None:
         """Change a word or sentence; short ones (codes, separators) have a meaning and stay."""
         if len(value) < 3 or not any(letter.isalpha() for letter in value):
             return None
-        return self.generator.choice([value.upper(), value.capitalize(), f"{value}s", value + value[:2], None])
+        return self._pick(value, [value.upper(), value.capitalize(), f"{value}s", value + value[:2], None])

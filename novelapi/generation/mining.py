@@ -42,11 +42,39 @@ def mine_example(candidate: Candidate, exemplar: Exemplar) -> list[Seed]:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
         for node in ast.walk(statement):
-            if isinstance(node, ast.Call):
+            if isinstance(node, ast.Call) and candidate.kind != "property":
                 seed = _seed(candidate, exemplar, program, node)
-                if seed is not None:
-                    found.append(seed)
+            elif isinstance(node, ast.Attribute) and candidate.kind == "property":
+                seed = _property_seed(candidate, exemplar, program, node)
+            else:
+                continue
+            if seed is not None:
+                found.append(seed)
     return found
+
+
+def _property_seed(candidate: Candidate, exemplar: Exemplar, program: _Program, node: ast.Attribute) -> Seed | None:
+    """Make a seed of reading an attribute."""
+    leaf = candidate.api.rsplit(".", 1)[-1]
+    if node.attr != leaf or dotted(node, program.imports) is not None:
+        return None
+    inline = _Inline(program)
+    try:
+        receiver = inline.text(node.value)
+        helpers = _helpers(program, inline)
+    except (_UnresolvedError, RecursionError):
+        return None
+    imports, target_imports = _imports(program, inline.used, leaf)
+    return Seed(
+        api=candidate.api,
+        callee=leaf,
+        receiver=receiver,
+        imports=imports,
+        target_imports=target_imports,
+        helpers=helpers,
+        origin=exemplar.origin or exemplar.source,
+        is_property=True,
+    )
 
 
 class _Program:
@@ -74,6 +102,12 @@ class _Program:
                     unsafe.add(name)
         for name in unsafe:
             self.values.pop(name, None)
+
+    def path(self, function: ast.expr) -> str | None:
+        """Return the dotted path of what is called, also through a plain alias (`quantile = np.quantile`)."""
+        if isinstance(function, ast.Name) and isinstance(self.values.get(function.id), ast.Attribute):
+            return dotted(self.values[function.id], self.imports)
+        return dotted(function, self.imports)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
@@ -148,7 +182,7 @@ class _Inline(ast.NodeTransformer):
 def _seed(candidate: Candidate, exemplar: Exemplar, program: _Program, call: ast.Call) -> Seed | None:
     """Make a seed of one call, if it is one of the target and can be written out."""
     leaf = candidate.api.rsplit(".", 1)[-1]
-    path = dotted(call.func, program.imports)
+    path = program.path(call.func)
     receiver: ast.expr | None = None
     if path not in candidate.paths:
         method = candidate.kind in ("method", "property")
@@ -159,14 +193,14 @@ def _seed(candidate: Candidate, exemplar: Exemplar, program: _Program, call: ast
     try:
         arguments = _arguments(candidate, call, inline)
         receiver_text = inline.text(receiver) if receiver is not None else None
-        if receiver is None:
+        if receiver is None and dotted(call.func, program.imports) is not None:
             inline.visit(ast.parse(ast.unparse(call.func), mode="eval").body)
         helpers = _helpers(program, inline)
     except (_UnresolvedError, RecursionError):
         return None
     imports, target_imports = _imports(program, inline.used, leaf)
     callee = leaf if receiver is not None else ast.unparse(call.func)
-    if receiver is None and path != candidate.api:
+    if receiver is None and (path != candidate.api or dotted(call.func, program.imports) is None):
         callee, imports, target_imports = _shown_path(candidate.api, program, imports)
     return Seed(
         api=candidate.api,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from novelapi.generation.seeds import Argument, Seed
@@ -17,25 +19,37 @@ _QUOTED = re.compile(r"[‘'\"`]([A-Za-z][\w -]{0,30})[’'\"`]")
 _MOST = 3
 
 
-def with_options(candidate: Candidate, bundle: KnowledgeBundle, seed: Seed) -> list[Seed]:
-    """Return the seed with one further keyword argument each, those of the change first."""
+def with_options(candidate: Candidate, bundle: KnowledgeBundle, seed: Seed) -> Iterator[Seed]:
+    """Yield the seed with one further keyword argument each, those of the change first, then in documented pairs."""
     given = {argument.parameter for argument in seed.arguments}
     known = {parameter.name.lstrip("*"): parameter for parameter in bundle.surface.parameters}
-    changed = {change.parameter for change in candidate.changes if change.kind == "parameter_added"}
-    found: list[Seed] = []
-    ordered = sorted(candidate.parameters, key=lambda item: item.name not in changed)
+    changed = {item.parameter or "" for item in candidate.changes if item.kind == "parameter_added"}
+    able = [
+        parameter
+        for parameter in candidate.parameters
+        if parameter.name not in given | _INVISIBLE
+        and parameter.default is not None
+        and parameter.kind in ("keyword_only", "positional_or_keyword")
+    ]
+    values = {parameter.name: values_for(parameter, known.get(parameter.name), seed)[:_MOST] for parameter in able}
+    ordered = sorted(able, key=lambda item: item.name not in changed)
     for parameter in ordered:
-        if parameter.name in given or parameter.name in _INVISIBLE or parameter.default is None:
-            continue
-        if parameter.kind not in ("keyword_only", "positional_or_keyword"):
-            continue
-        for value in values_for(parameter, known.get(parameter.name))[:_MOST]:
-            argument = Argument(text=value, keyword=parameter.name, parameter=parameter.name)
-            found.append(replace(seed, arguments=(*seed.arguments, argument)))
-    return found
+        for value in values[parameter.name]:
+            yield _extended(seed, (parameter.name, value))
+    choices = [item.name for item in able if item.name not in changed and (item.default or "").startswith(("'", '"'))]
+    for name in sorted(changed & values.keys()):
+        for other in choices:
+            for choice in values_for(next(item for item in able if item.name == other), known.get(other), seed):
+                for value in values[name][:1]:
+                    yield _extended(seed, (name, value), (other, choice))
 
 
-def values_for(parameter: Parameter, known: KnownParameter | None) -> list[str]:
+def _extended(seed: Seed, *options: tuple[str, str]) -> Seed:
+    more = [Argument(text=value, keyword=name, parameter=name) for name, value in options]
+    return replace(seed, arguments=(*seed.arguments, *more))
+
+
+def values_for(parameter: Parameter, known: KnownParameter | None, seed: Seed) -> list[str]:
     """Return expressions that a parameter may take other than its default, from its default and documentation."""
     default = parameter.default or ""
     if default in ("True", "False"):
@@ -53,19 +67,37 @@ def values_for(parameter: Parameter, known: KnownParameter | None) -> list[str]:
         return [str(int(default) + 1), str(int(default) - 1), "2"]
     if re.fullmatch(r"-?\d+\.\d*(e-?\d+)?", default):
         return [repr(float(default) * 2 + 0.5), "0.25"]
-    if default == "None" and parameter.name in ("axis", "axes"):
+    if _is_unset(default) and parameter.name in ("axis", "axes"):
         return ["0", "1", "-1"]
-    if default == "None" and known is not None and known.type is not None:
-        return _from_type(known.type)
+    if _is_unset(default) and known is not None and known.type is not None:
+        return _from_type(known.type, seed)
     return []
 
 
-def _from_type(text: str) -> list[str]:
+def _is_unset(default: str) -> bool:
+    """Whether a default only says that nothing was given: None, or a marker such as `np._NoValue`."""
+    return default == "None" or "." in default or default.startswith("<")
+
+
+def _from_type(text: str, seed: Seed) -> list[str]:
+    """Return values by the words of a documented type; arrays get the length of the first list in the call."""
     words = text.lower()
+    if "array" in words or "sequence" in words or words.startswith("list"):
+        length = _first_length(seed)
+        return [f"[{', '.join(str(1 + (3 * i) % 5) for i in range(length))}]"] if length else []
     if "bool" in words:
         return ["True"]
     if "int" in words:
         return ["1", "2", "0"]
-    if "float" in words or "scalar" in words:
+    if "float" in words or "scalar" in words or "number" in words:
         return ["0.5", "2.0"]
     return []
+
+
+def _first_length(seed: Seed) -> int:
+    """Return the length of the first flat list of numbers in a seed's arguments; 0 if there is none."""
+    for text in [seed.receiver or "0", *(argument.text for argument in seed.arguments)]:
+        for node in ast.walk(ast.parse(text, mode="eval")):
+            if isinstance(node, ast.List) and node.elts and all(isinstance(item, ast.Constant) for item in node.elts):
+                return len(node.elts)
+    return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,10 @@ class Seed:
     """Function and class definitions that the expressions use."""
     origin: str = ""
     """Where the example comes from."""
-    tags: frozenset[str] = field(default=frozenset())
+    made_up: bool = False
+    """Whether its data were replaced by small ones of the same kind."""
+    is_property: bool = False
+    """Whether the target is an attribute: read, never called."""
 
     def call(self, replaced: dict[int, str], receiver: str | None = None, without: str | None = None) -> str:
         """Return the call as source.
@@ -53,6 +56,8 @@ class Seed:
             for number, argument in enumerate(self.arguments)
             if argument.keyword is None or argument.keyword != without
         ]
+        if self.is_property:
+            return f"{_operand(receiver or self.receiver or '')}.{self.callee}"
         if self.receiver is None:
             return f"{self.callee}({', '.join(parts)})"
         return f"{_operand(receiver or self.receiver)}.{self.callee}({', '.join(parts)})"

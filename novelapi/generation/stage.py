@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from novelapi import jsonl
+from novelapi.bookkeeping import StageRun, input_digest
 from novelapi.discovery.requests import release_environments
+from novelapi.execution.harness import HARNESS_VERSION
 from novelapi.execution.pool import Died, Pool
-from novelapi.fingerprint import file_digest, text_digest
 from novelapi.generation import author, checks
 from novelapi.generation.author import Assignment, Written
 from novelapi.generation.duplicates import distinct
@@ -43,20 +44,33 @@ def generate(request: LibraryRequest, layout: Layout, progress: Progress = lambd
         NovelApiError: an environment cannot be built, or the disk is full.
         PrerequisiteError: the sandbox is not to be had.
     """
+    sources = [layout.stage(request.library, name, request.model) for name in ("stage1_discovery", "stage2_knowledge")]
+    run = StageRun(
+        layout=layout,
+        library=request.library,
+        model=request.model,
+        stage=STAGE,
+        version=STAGE_VERSION,
+        spec={"old": request.old, "new": request.new, "harness": HARNESS_VERSION, "limit": request.limit},
+        inputs={name: value for path in sources for name, value in input_digest(path).items()},
+    )
+    known = run.finished()
+    if known is not None:
+        return known
     candidates, bundles = _material(request, layout)
     env, _ = release_environments(request, layout)
     preload = preload_of(bundles.values(), candidates)
     journal = layout.stage(request.library, f".{STAGE}.work", request.model)
+    run.begin(journal)
     written = _write_all(request, env, preload, candidates, bundles, journal, progress)
     tasks = distinct([task for item in written for task in item.tasks])
     failed = _gold_runs(tasks, env, preload, request.jobs)
     accepted = [task for task in tasks if task.task_id not in failed]
     rejections = _rejections(written, accepted, failed)
-    path = layout.stage(request.library, STAGE, request.model)
-    jsonl.write(path, (task.to_row() for task in sorted(accepted, key=lambda task: task.task_id)))
+    jsonl.write(run.path, (task.to_row() for task in sorted(accepted, key=lambda task: task.task_id)))
     jsonl.write(layout.stage(request.library, REJECTED, request.model), (item.to_row() for item in rejections))
     journal.unlink(missing_ok=True)
-    return _result(path, layout, candidates, bundles, accepted, rejections)
+    return run.finish(*_counts(candidates, bundles, accepted, rejections))
 
 
 def _material(request: LibraryRequest, layout: Layout) -> tuple[dict[str, Candidate], dict[str, KnowledgeBundle]]:
@@ -144,39 +158,26 @@ def _rejections(written: Sequence[Written], accepted: Sequence[Task], failed: di
     return rows
 
 
-def _result(
-    path: Path,
-    layout: Layout,
-    candidates: dict[str, Candidate],
-    bundles: dict[str, KnowledgeBundle],
+def _counts(
+    candidates: Mapping[str, Candidate],
+    bundles: Mapping[str, KnowledgeBundle],
     accepted: Sequence[Task],
     rejections: Sequence[Rejection],
-) -> StageResult:
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Count tasks by kind, and APIs without a task by their most frequent reason."""
     covered = {task.api for task in accepted}
     reasons: Counter[str] = Counter()
     for api in bundles:
         if api not in covered:
             own = [item for item in rejections if item.api == api]
             reasons[max(own, key=lambda item: (item.count, item.reason)).reason if own else "no draft"] += 1
-    return StageResult(
-        stage=STAGE,
-        path=str(path.relative_to(layout.home)),
-        sha256=file_digest(path),
-        counts={
-            "candidates": len(candidates),
-            "bundles": len(bundles),
-            "apis": len(covered),
-            "tasks": len(accepted),
-            **{name: sum(task.difficulty == name for task in accepted) for name in ("easy", "medium", "hard")},
-            "modified": sum(task.change == "modified" for task in accepted),
-            "strong": sum(task.integrity == "strong" for task in accepted),
-        },
-        reasons=dict(sorted(reasons.items())),
-    )
-
-
-def limited(items: Sequence[str], limit: int | None) -> list[str]:
-    """Return the items to keep: those with the smallest digests, so that a limit is a fair sample and stable."""
-    if limit is None:
-        return list(items)
-    return sorted(sorted(items, key=text_digest)[:limit])
+    counts = {
+        "candidates": len(candidates),
+        "bundles": len(bundles),
+        "apis": len(covered),
+        "tasks": len(accepted),
+        **{name: sum(task.difficulty == name for task in accepted) for name in ("easy", "medium", "hard")},
+        "modified": sum(task.change == "modified" for task in accepted),
+        "strong": sum(task.integrity == "strong" for task in accepted),
+    }
+    return counts, dict(sorted(reasons.items()))

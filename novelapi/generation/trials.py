@@ -22,6 +22,11 @@ SLOW_MS = 500.0
 TRIAL_LIMITS = SampleLimits(cpu_s=10.0)
 
 _KIND = """
+TABLES = (
+    "numpy.ndarray", "numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray", "pandas.DataFrame", "pandas.Series",
+    "pandas.core.frame.DataFrame", "pandas.core.series.Series", "polars.dataframe.frame.DataFrame",
+)
+
 def _kind_of_result(result):
     def plain(value, depth=0):
         name = type(value).__module__ + "." + type(value).__name__
@@ -30,14 +35,15 @@ def _kind_of_result(result):
         if type(value) in (list, tuple, set, frozenset):
             return len(value) <= 50 and depth < 3 and all(plain(item, depth + 1) for item in value)
         if type(value) is dict:
-            return len(value) <= 50 and depth < 3 and all(type(k) is str and plain(v, depth + 1) for k, v in value.items())
+            texts = all(type(key) is str for key in value)
+            return len(value) <= 50 and depth < 3 and texts and all(plain(item, depth + 1) for item in value.values())
         return name == "numpy.ndarray" and value.dtype.kind in "biufcUSmM" and value.size <= 5000 or (
             type(value).__module__ == "numpy" and hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0)
     kind = type(result)
     name = kind.__module__ + "." + kind.__qualname__
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return ["namedtuple", name, list(result._fields)]
-    if plain(result) or name in ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.core.frame.DataFrame", "pandas.core.series.Series"):
+    if plain(result) or name in TABLES:
         return ["none" if result is None else "plain", name, []]
     if kind.__module__ == "itertools" or hasattr(result, "__next__"):
         return ["iterator", name, []]
@@ -112,16 +118,25 @@ def choose_inputs(inputs: Sequence[TaskInput], answers: Sequence[Answer], wanted
     """Return positions of inputs whose answers are plain, small, and different from each other, in their order."""
     good: list[int] = []
     doubtful: list[int] = []
+    repeated: list[int] = []
     seen: set[str] = set()
+    asked: set[tuple[str, ...]] = set()
     for position, answer in enumerate(answers[: len(inputs)]):
-        if not answer.is_value or answer.value is None:
+        if not answer.is_value or answer.value is None or inputs[position].args in asked:
             continue
         text = _canonical(answer.value)
-        if text is None or len(text) > _LARGEST or text in seen or _empty(answer.value):
+        if text is None or len(text) > _LARGEST or _empty(answer.value):
             continue
+        asked.add(inputs[position].args)
+        if text in seen:
+            repeated.append(position)
+        else:
+            (doubtful if values.holds_nan(answer.value) else good).append(position)
         seen.add(text)
-        (doubtful if values.holds_nan(answer.value) else good).append(position)
-    return sorted((good + doubtful)[:wanted])
+    chosen = (good + doubtful)[:wanted]
+    if len(chosen) >= 2:  # yes or no, a small count: a few equal answers beside different ones are no harm
+        chosen += repeated[: max(0, wanted - 1 - len(chosen))]
+    return sorted(chosen)
 
 
 def _canonical(tree: Any) -> str | None:

@@ -18,6 +18,12 @@ INERT = frozenset({"device", "xp", "like", "copy", "subok", "order", "casting", 
 _VECTOR = "np.array([3.0, 1.0, 4.0, 1.5, 9.0])"
 _MATRIX = "np.array([[4.0, 1.0, 2.0], [1.0, 5.0, 3.0], [2.0, 3.0, 6.0]])"
 
+_PROBES = ("2", "'abc'", "[1, 2, 3]", "{'a': 1}")
+"""What is tried where nothing is known of a parameter."""
+
+_STRONG = r"url|uri|dsn|proxy|axis|axes|shape|nan_policy|weights|freq|mask|where|encoding|seed|rng"
+"""Names that say more than their type."""
+
 _BY_NAME: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"axis", ("0", "-1", "1")),
     (r"axes", ("(0, 1)", "(0,)", "0", "[(0,), (0,), (0,)]")),
@@ -36,6 +42,7 @@ _BY_NAME: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"func|function|fun|f|callback|key|predicate|callable", ("lambda x: x * 2", "lambda x, y: x + y", "len")),
     (r"sep|delimiter|delim|joiner", ("','", "'-'")),
     (r"url|uri|dsn|href", ("'https://example.com/path?x=1'",)),
+    (r"proxy", ("'http://localhost:8080'", "base_url")),
     (r"path|filename|file|fname|buf|stream|fp", ("io.StringIO('a,b\\n1,2\\n')", "io.BytesIO(b'1 2 3')")),
     (r"encoding", ("'utf-8'",)),
     (r"name|title|label|description|alias|prefix|suffix|text|message|msg|string|s", ("'value'", "'a'")),
@@ -102,7 +109,10 @@ def values(parameter: KnownParameter, seen: Sequence[str] = ()) -> list[str]:
         seen: values that calls in documents and tests pass under the same name.
     """
     found: list[str] = []
-    for expression in (*choices(parameter), *_flipped(parameter), *seen[:3], *_typed(parameter), *_named(parameter)):
+    strong = _named(parameter) if re.fullmatch(_STRONG, parameter.name) else ()
+    named = [*choices(parameter), *strong, *_flipped(parameter), *seen[:3]]
+    known = (*named, *_typed(parameter), *_named(parameter))
+    for expression in known or _PROBES:
         if expression not in found and expression != parameter.default:
             found.append(expression)
     return found[: MAX_VALUES + 2 * len(choices(parameter)) // 3]

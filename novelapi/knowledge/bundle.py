@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from novelapi.knowledge import changelog
 from novelapi.knowledge.annotated import documented_parameters
 from novelapi.knowledge.corpus import Corpus, Document, documents
 from novelapi.knowledge.docstrings import ParsedDocstring, parse
-from novelapi.knowledge.examples import Examples, collect, documents_of, owner_of
+from novelapi.knowledge.examples import Examples, Sources, collect, documents_of, owner_of
 from novelapi.knowledge.material import Facts, Material, describe
 from novelapi.knowledge.mechanism import Mechanism, mechanism_of
 from novelapi.knowledge.modules import Definition, Packages
+from novelapi.knowledge.objects import Objects, find_objects
 from novelapi.knowledge.source import Implementation, definition_of, implementation_of
-from novelapi.knowledge.surface import surface_of
+from novelapi.knowledge.surface import parameters_of, surface_of
 from novelapi.knowledge.targets import Target, target_of
 from novelapi.records.api import Candidate
-from novelapi.records.bundle import KnowledgeBundle, Surface
+from novelapi.records.bundle import KnowledgeBundle, KnownParameter, Surface
 
 
 @dataclass(frozen=True)
@@ -49,27 +51,37 @@ class Author:
             PrerequisiteError: bubblewrap is missing.
         """
         self.material = material
-        self.packages = Packages(material.wheel)
+        self.packages = Packages(material.packages)
         targets = [target_of(candidate) for candidate in candidates]
         self.facts = _ask(material, targets)
         self.remarks = changelog.entries(material)
         self.window = changelog.window_of(material)
         self._targets = {target.api: target for target in targets}
-        self._corpus: Corpus | None = None
 
-    @property
+    @cached_property
     def corpus(self) -> Corpus:
         """The documents of the release, read when they are first needed."""
-        if self._corpus is None:
-            self._corpus = _read(self.material, self.facts, list(self._targets.values()))
-        return self._corpus
+        return _read(self.material, self.facts, list(self._targets.values()))
+
+    @cached_property
+    def objects(self) -> Objects:
+        """Programs that make objects; the same for every chunk of candidates."""
+        owners = {target.owner: owner_of(target) for target in self._targets.values() if target.member}
+        known = {api: (owner, self._constructor(owner)) for api, owner in sorted(owners.items())}
+        return find_objects(self.material, self.corpus, self.facts, known)
+
+    def _constructor(self, owner: Target) -> Sequence[KnownParameter]:
+        """Return the parameters of a class that is no candidate itself, as its signature has them."""
+        facts = self.facts.apis.get(owner.api, {})
+        return parameters_of(facts.get("signature"))
 
     def write(self, candidates: Sequence[Candidate]) -> list[KnowledgeBundle]:
         """Return the bundles of some candidates, in their order; programs of all of them run together."""
         readings = [self._reading(candidate) for candidate in candidates]
         surfaces = {reading.target.api: reading.surface for reading in readings}
         targets = [reading.target for reading in readings]
-        found = collect(targets, surfaces, self.corpus, self.facts, self.material)
+        sources = Sources(material=self.material, facts=self.facts, corpus=self.corpus, objects=self.objects)
+        found = collect(targets, surfaces, sources)
         return [self._bundle(reading, found[reading.target.api]) for reading in readings]
 
     def _reading(self, candidate: Candidate) -> _Reading:
@@ -112,16 +124,16 @@ def _ask(material: Material, targets: Sequence[Target]) -> Facts:
         owner = target.owner
         modules.add(owner.rpartition(".")[0] if target.member else owner)
     classes = {target.owner for target in targets if target.member}
-    return describe(material, (target.api for target in targets), modules - {""}, classes)
+    return describe(material, {target.api for target in targets} | classes, modules - {""}, classes)
 
 
 def _read(material: Material, facts: Facts, targets: Sequence[Target]) -> Corpus:
+    known = {target.api for target in targets}
     owners = {owner.api: owner for owner in (owner_of(target) for target in targets if target.member)}
-    corpus = Corpus([*targets, *(owner for api, owner in sorted(owners.items()) if api not in facts.apis)])
+    corpus = Corpus([*targets, *(owner for api, owner in sorted(owners.items()) if api not in known)])
     for origin, text in documents_of(facts, sorted(facts.apis)):
         corpus.add(Document(text=text, origin=origin, source="doctest", kind="text"))
-    roots = frozenset(target.api.split(".", 1)[0] for target in targets)
-    for document in documents(material, roots):
+    for document in documents(material):
         corpus.add(document)
     return corpus
 

@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 from novelapi.knowledge.markup import inline
 from novelapi.knowledge.material import Material
 from novelapi.knowledge.targets import Target
+from novelapi.knowledge.words import is_ordinary
 
 MAX_ENTRIES = 6
 """Entries per API."""
@@ -56,12 +57,12 @@ class Window:
     """The new release."""
 
     def holds(self, text: str) -> bool:
-        """Say whether a version lies in (old, new]; a text that is no version does not."""
+        """Say whether a version lies in (old, new]; what a pre-release said, its final release says too."""
         try:
             version = Version(text)
         except InvalidVersion:
             return False
-        return (self.old is None or self.old < version) and version <= self.new
+        return not version.is_prerelease and (self.old is None or self.old < version) and version <= self.new
 
 
 def window_of(material: Material) -> Window:
@@ -73,9 +74,9 @@ def entries(material: Material) -> list[Entry]:
     """Return every changelog entry in the window, from the sdist and the wheel."""
     window = window_of(material)
     found: list[Entry] = []
-    for folder in (material.sdist, material.wheel):
-        for path in sorted(folder.rglob("*")) if folder is not None else ():
-            parts = path.relative_to(folder).parts if folder is not None else ()
+    for folder in [*([material.sdist] if material.sdist is not None else []), *material.folders]:
+        for path in sorted(folder.rglob("*")):
+            parts = path.relative_to(folder).parts
             named = any(_FILE.search(part) for part in parts[-3:])
             if not named or path.suffix not in {".rst", ".md", ".txt"} or not path.is_file():
                 continue
@@ -129,7 +130,7 @@ def about(target: Target, found: Sequence[Entry]) -> list[Entry]:
     leaf = re.compile(rf"`[^`\s]*\b{re.escape(target.leaf)}(?:\(\))?`|\b{re.escape(target.leaf)}\(")
     owner = target.owner.rsplit(".", 1)[-1]
     short = any(path.count(".") == 1 for path in target.paths) and len(target.leaf) > 3
-    distinctive = short or bool(re.search(r"_|[a-z][A-Z]|\d", target.leaf))
+    distinctive = (short and not is_ordinary(target.leaf)) or bool(re.search(r"_|[a-z][A-Z]|\d", target.leaf))
     chosen: dict[str, Entry] = {}
     for entry in found:
         whole = f"{entry.heading} {entry.text}"
@@ -151,6 +152,7 @@ def _patterns(target: Target) -> list[re.Pattern[str]]:
 
 def _shortened(text: str) -> str:
     text = re.sub(r"\s*\(\s*(?:`?(?:gh-|#|:?issue:?|GH\s?)\d*`?[\s,]*)+\)", "", " ".join(text.split()))
+    text = re.sub(r"\s+by @[\w-]+(?:,? (?:and )?@[\w-]+)*(?: in (?:PR )?#\d+)?|\s+PR #\d+ by.*$", "", text)
     return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS].rsplit(" ", 1)[0] + " ..."
 
 

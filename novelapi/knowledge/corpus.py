@@ -16,6 +16,9 @@ from novelapi.knowledge.testscripts import package_of, test_scripts
 PER_TARGET = 60
 """Places that are remembered per API, half of them for calls that pass what is new."""
 
+MAKERS = 240
+"""Assignments that are run to see which objects they make."""
+
 MAX_BYTES = 600_000
 """Larger files are generated tables, not examples."""
 
@@ -74,10 +77,16 @@ class Corpus:
         self._old: dict[str, list[Place]] = defaultdict(list)
         self._mentions: dict[str, list[Place]] = defaultdict(list)
         self._values: dict[str, Counter[str]] = defaultdict(Counter)
+        self._makers: dict[str, list[Place]] = defaultdict(list)
 
     def mentions(self, api: str) -> list[Place]:
         """Return where a target is named but not called: in a table of cases, as an argument, as a type."""
         return sorted(self._mentions[api], key=_order)
+
+    def makers(self) -> list[Place]:
+        """Return assignments of what a call returns, a few per callee: how documents make their objects."""
+        kept = [place for callee in sorted(self._makers) for place in sorted(self._makers[callee], key=_order)[:2]]
+        return sorted(kept, key=_order)[:MAKERS]
 
     @property
     def values(self) -> dict[str, list[str]]:
@@ -95,13 +104,15 @@ class Corpus:
         """Read one document if it mentions any target."""
         words = set(re.findall(r"\w+", document.text))
         leaves = self._by_leaf.keys() & words
-        if not leaves:
+        if not leaves and document.kind != "text":
             return
         for script in _scripts(document, frozenset(leaves)):
             self._index(script, frozenset(leaves))
 
     def _index(self, script: Script, leaves: frozenset[str]) -> None:
         imports = script.imports
+        if script.source != "tests":
+            self._note_makers(script)
         for index in range(script.start, len(script.statements)):
             statement = script.statements[index]
             if isinstance(statement.node, ast.Import | ast.ImportFrom):
@@ -120,6 +131,18 @@ class Corpus:
         store = self._new if place.uses_change and not target.added else self._old
         if len(store[target.api]) < PER_TARGET:
             store[target.api].append(place)
+
+    def _note_makers(self, script: Script) -> None:
+        for index, statement in enumerate(script.statements):
+            node = statement.node
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Name)
+                and isinstance(node.value, ast.Call)
+            ):
+                known = self._makers[ast.unparse(node.value.func).rsplit(".", 1)[-1]]
+                if len(known) < 20:
+                    known.append(Place(script, index, uses_change=False))
 
     def _note_values(self, found: Iterable[Site]) -> None:
         for site in found:
@@ -177,19 +200,20 @@ def _scripts(document: Document, leaves: frozenset[str]) -> Iterator[Script]:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
                 doc = ast.get_docstring(node)
-                if doc and (">>>" in doc or "```" in doc or "::" in doc):
+                coded = doc is not None and (">>>" in doc or "```" in doc or "::" in doc)
+                if doc and coded and leaves & set(re.findall(r"\w+", doc)):
                     name = getattr(node, "name", "")
                     yield script_of(doc, f"{document.origin}:{name}", document.source, document.module)
 
 
-def documents(material: Material, roots: frozenset[str]) -> Iterator[Document]:
+def documents(material: Material) -> Iterator[Document]:
     """Yield everything that may hold examples: documentation, example scripts, tests, docstrings of the package."""
     folders = [(material.sdist, True)] if material.sdist is not None else []
-    folders.append((material.wheel, False))
+    folders += [(folder, False) for folder in material.folders]
     seen_tests = False
     for folder, is_sdist in folders:
         for path in sorted(folder.rglob("*")):
-            parts = path.relative_to(folder).parts
+            parts = path.relative_to(folder if is_sdist else folder.parent).parts
             if path.suffix not in _TEXTS | {".py"} or _SKIPPED & set(parts) or not path.is_file():
                 continue
             kind = _kind(parts, is_sdist=is_sdist)
@@ -197,9 +221,9 @@ def documents(material: Material, roots: frozenset[str]) -> Iterator[Document]:
                 continue
             seen_tests = seen_tests or (kind == "test" and is_sdist)
             text = path.read_text(encoding="utf-8", errors="replace")
-            origin = "/".join(parts[1:] if is_sdist and len(parts) > 1 else parts)
+            origin = "/".join(parts)
             source = _SOURCES[kind]
-            package = package_of(parts, roots)
+            package = package_of(parts, frozenset(material.roots))
             module = f"{package}.{path.stem}" if kind == "module" and path.stem != "__init__" else package
             yield Document(
                 text=text,

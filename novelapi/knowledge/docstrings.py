@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -70,7 +71,7 @@ def parse(text: str) -> ParsedDocstring:
     """Take a docstring apart; a part that cannot be parsed is reported in `error`, never passed over."""
     import docstring_parser  # noqa: PLC0415 - only stage 2 needs it
 
-    text = inspect.cleandoc(text)
+    text = _with_directives(inspect.cleandoc(text))
     style = style_of(text)
     styles = docstring_parser.DocstringStyle
     chosen = {"numpy": styles.NUMPYDOC, "google": styles.GOOGLE, "sphinx": styles.REST}[style]
@@ -90,6 +91,20 @@ def parse(text: str) -> ParsedDocstring:
     return ParsedDocstring(
         text=text, style=style, sections=sections, parameters=parameters, returns=_returned(parsed.many_returns)
     )
+
+
+def _with_directives(text: str) -> str:
+    """Write `/// version-added | v2.1` blocks as the directives of reStructuredText: one form for what follows."""
+    pattern = re.compile(
+        r"^/// version-(added|changed|removed)[ \t]*\|[ \t]*v?([\w.]+).*\n((?:(?!///).*\n)*)///[ \t]*$", re.MULTILINE
+    )
+
+    def directive(match: re.Match[str]) -> str:
+        what, version, body = match.groups()
+        return f".. version{what}:: {version}\n" + textwrap.indent(body.rstrip("\n"), "    ")
+
+    text = pattern.sub(directive, text)
+    return re.sub(r"^/// .*\n(?:(?!///).*\n)*///[ \t]*$", "", text, flags=re.MULTILINE)
 
 
 def _described(section: Section, style: Style) -> str:
@@ -164,7 +179,7 @@ def _returned(items: Sequence[object]) -> str | None:
         name = getattr(item, "return_name", None)
         kind = _one_line(getattr(item, "type_name", None))
         description = _tidy(getattr(item, "description", None))
-        head = f"{name} : {kind}" if name and kind else (name or kind or "")
+        head = f"{kind} (`{name}`)" if name and kind else (kind or (f"`{name}`" if name else ""))
         parts.append(f"{head}: {_one_line(description)}" if head and description else head or (description or ""))
     return "; ".join(part for part in parts if part) or None
 

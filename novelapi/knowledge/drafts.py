@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from novelapi.knowledge.corpus import CONVENTIONAL, Place
@@ -66,6 +66,15 @@ def traced(target: Target, places: Iterable[Place], facts: Facts) -> Iterator[Dr
         if code is not None and code not in seen and usable(code):
             seen.add(code)
             yield Draft(code=steady(code), source=script.source, origin=script.origin)
+
+
+def makers(places: Iterable[Place], roots: Sequence[str], facts: Facts) -> Iterator[Draft]:
+    """Yield programs that assign what a call returns, and nothing else."""
+    root = Target(api=f"{roots[0]}.x", paths=frozenset(), kind="function", positional=(), new=frozenset(), added=True)
+    for place in places:
+        code = slice_program(place.script, place.index + 1, [place.index], (), resolver(root, facts))
+        if code is not None and usable(code):
+            yield Draft(code=steady(code), source=place.script.source, origin=place.script.origin)
 
 
 def usable(code: str) -> bool:
@@ -143,7 +152,7 @@ def _effects(script: Script, index: int) -> tuple[list[int], list[Statement]]:
     statement = script.statements[index]
     known = set(statement.use.binds)
     if not known:
-        return [], []
+        return [], _receiver(script, statement)
     chosen: list[int] = []
     final: list[Statement] = []
     for number in range(index + 1, min(len(script.statements), index + 1 + 3 * FOLLOWERS)):
@@ -161,6 +170,18 @@ def _effects(script: Script, index: int) -> tuple[list[int], list[Statement]]:
             chosen.append(number)
             known |= later.use.binds
     return chosen, final or ([] if chosen and _shows(script, chosen) else _display(statement))
+
+
+def _receiver(script: Script, statement: Statement) -> list[Statement]:
+    """Return a final line that shows an object which a method has changed in place (its call showed nothing)."""
+    node = statement.node
+    if statement.shown or not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return []
+    function = node.value.func
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return []
+    name = function.value.id
+    return [] if name in script.imports else [Statement(ast.parse(name).body[0], name)]
 
 
 def _unfit(statement: Statement) -> bool:

@@ -14,14 +14,18 @@ from novelapi.knowledge.corpus import Corpus, Place
 from novelapi.knowledge.drafts import Draft, drafts, traced
 from novelapi.knowledge.leakage import normalised_calls
 from novelapi.knowledge.material import Facts, Material
-from novelapi.knowledge.network import needs_network, served
+from novelapi.knowledge.objects import Objects
 from novelapi.knowledge.snippets import script_of
+from novelapi.knowledge.surroundings import needs_network, served, with_file
 from novelapi.knowledge.targets import Target
 from novelapi.knowledge.trials import Program, Trial, run_programs
 from novelapi.records.bundle import Exemplar, Surface
 
 KEPT = 5
 """Examples per API."""
+
+REPEATED = 8
+"""Examples per API that are run a second time, so that steady ones remain."""
 
 MINED = 12
 """Mined programs that are tried per API."""
@@ -33,6 +37,7 @@ OUTPUT_CAP = 1500
 """Characters of output that an example shows."""
 
 _Proposals = Callable[["Attempt"], Iterable[Draft]]
+_DEFAULT_REPR = re.compile(r"<[\w.<> ]+ at 0x[0-9a-f]+>")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 
 
@@ -74,35 +79,52 @@ class Examples:
     """Why there is no executed example, or null."""
 
 
-def collect(
-    targets: Sequence[Target], surfaces: Mapping[str, Surface], corpus: Corpus, facts: Facts, material: Material
-) -> dict[str, Examples]:
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """Where examples come from."""
+
+    material: Material
+    """The release."""
+    facts: Facts
+    """What the running library says of itself."""
+    corpus: Corpus
+    """Its documents and tests."""
+    objects: Objects
+    """Programs that make objects."""
+
+
+def collect(targets: Sequence[Target], surfaces: Mapping[str, Surface], sources: Sources) -> dict[str, Examples]:
     """Return E for some APIs: first what documents and tests show, then what can be made up.
 
     Raises:
         PrerequisiteError: bubblewrap is missing.
     """
     attempts = {target.api: Attempt(target, surfaces[target.api]) for target in targets}
-    bench = _Bench(material, corpus, facts, attempts)
+    bench = _Bench(sources, attempts)
     bench.round(lambda attempt: itertools.islice(bench.mined(attempt), MINED))
-    bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
-    bench.round(lambda attempt: bench.traced(attempt) if not attempt.ran else ())
-    bench.round(lambda attempt: bench.served(attempt) if not attempt.ran else ())
+    for proposals in (bench.prepared, bench.traced, bench.surrounded):
+        bench.round(_unless_ran(proposals))
     bench.round(lambda attempt: bench.synthesised(attempt) if attempt.lacks else ())
-    bench.round(lambda attempt: bench.prepared(attempt) if not attempt.ran else ())
+    for proposals in (bench.prepared, bench.surrounded, bench.composed, bench.repaired):
+        bench.round(_unless_ran(proposals))
     bench.round(lambda attempt: bench.extended(attempt) if attempt.lacks and attempt.ran else ())
     chosen = {api: select(attempt) for api, attempt in attempts.items()}
     outputs = bench.repeat(chosen)
     return {api: _examples(attempts[api], rows, outputs) for api, rows in chosen.items()}
 
 
+def _unless_ran(proposals: _Proposals) -> _Proposals:
+    return lambda attempt: () if attempt.ran else proposals(attempt)
+
+
 class _Bench:
     """Runs rounds of drafts for many APIs at once, so that the library is imported once per round."""
 
-    def __init__(self, material: Material, corpus: Corpus, facts: Facts, attempts: Mapping[str, Attempt]) -> None:
-        self.material, self.corpus, self.facts, self.attempts = material, corpus, facts, attempts
+    def __init__(self, sources: Sources, attempts: Mapping[str, Attempt]) -> None:
+        self.sources, self.attempts = sources, attempts
+        self.material, self.facts, self.corpus = sources.material, sources.facts, sources.corpus
         self.roots = sorted({api.split(".", 1)[0] for api in attempts})
-        self.values = corpus.values
+        self.values = sources.corpus.values
 
     def round(self, proposals: _Proposals) -> None:
         """Try what is proposed for each API and sort it into what ran and what failed."""
@@ -156,13 +178,12 @@ class _Bench:
             if not draft.code.startswith(setup):
                 yield Draft(code=f"{setup}\n\n{draft.code}", source=draft.source, origin=draft.origin)
 
-    def served(self, attempt: Attempt) -> Iterator[Draft]:
-        """Yield programs that failed for want of a network, with a server of their own."""
-        for draft, trial in attempt.failed[:MINED]:
-            if needs_network(trial):
-                code = served(draft.code)
-                if code is not None:
-                    yield Draft(code=code, source=draft.source, origin=draft.origin)
+    def surrounded(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield programs that failed for want of a network or a file, with a server or a file of their own."""
+        for draft, trial in attempt.failed:
+            code = served(draft.code) if needs_network(trial) else with_file(draft.code, trial.error_message)
+            if code is not None:
+                yield Draft(code=code, source=draft.source, origin=draft.origin)
 
     def synthesised(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield programs with made-up arguments, or with what is new added to a working one."""
@@ -175,6 +196,18 @@ class _Bench:
             objects = list(itertools.islice(self._receivers(target), 6)) if target.member else []
             found = synthesis.from_scratch(target, parameters, objects, self.facts, self.values)
             yield from itertools.islice(found, synthesis.MAX_DRAFTS)
+
+    def composed(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield programs whose receiver and arguments are objects that other programs make."""
+        found = synthesis.with_objects(attempt.target, attempt.surface.parameters, self.sources.objects, self.values)
+        return itertools.islice(found, synthesis.MAX_DRAFTS)
+
+    def repaired(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield made-up programs with the words that their error messages ask for."""
+        for draft, trial in attempt.failed:
+            if draft.source == "synthesis":
+                for code in synthesis.repaired(draft.code, trial.error_message):
+                    yield Draft(code=code, source="synthesis", origin=draft.origin)
 
     def extended(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield more combinations of what is new with documented choices."""
@@ -222,14 +255,16 @@ def shown_output(output: str) -> str:
 
 
 def select(attempt: Attempt) -> list[tuple[Draft, Trial]]:
-    """Choose at most five programs: those that use the change and show something first, then different ones."""
+    """Choose a few programs: those that use the change and show something first, then different ones."""
     sources = {"doctest": 0, "docs": 0, "tests": 1, "synthesis": 2}
     plain = {trial.output for _, trial in attempt.ran if not uses_change(attempt.target, trial)}
 
     def key(row: tuple[Draft, Trial]) -> tuple[bool, bool, int, int, int, str]:
         draft, trial = row
         used = uses_change(attempt.target, trial)
-        tells = bool(trial.output.strip()) and not (used and not attempt.target.added and trial.output in plain)
+        tells = bool(_DEFAULT_REPR.sub("", trial.output).strip()) and not (
+            used and not attempt.target.added and trial.output in plain
+        )
         long = draft.code.count("\n") > 15
         return not used, not tells, long, sources[draft.source], len(draft.code), draft.code
 
@@ -245,7 +280,7 @@ def select(attempt: Attempt) -> list[tuple[Draft, Trial]]:
         shown[calls] += 1
         shapes[shape] += 1
         kept.append((draft, trial))
-        if len(kept) == KEPT:
+        if len(kept) == REPEATED:
             break
     return kept
 
@@ -255,7 +290,8 @@ def _examples(
 ) -> Examples:
     target = attempt.target
     kept: list[Exemplar] = []
-    for draft, trial in rows:
+    steady = sorted(rows, key=lambda row: outputs[target.api, row[0].code] is None)  # stable: the choice's order stays
+    for draft, trial in steady[:KEPT]:
         output = outputs[target.api, draft.code]
         kept.append(
             Exemplar(

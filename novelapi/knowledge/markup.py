@@ -71,8 +71,10 @@ def _without_directives(lines: list[str]) -> list[str]:
             kept += [*([rest] if rest else []), *_without_directives(body), ""]
             number = end
         elif admonition:
+            inner = _without_directives(body)
             title = admonition.group("title")
-            kept += [*([f"{title}:"] if title else []), *_without_directives(body), ""]
+            if title != "Usage Documentation" and any(item.strip() for item in inner):
+                kept += [*([f"{title}:"] if title else []), *inner, ""]
             number = end
         elif _REFERENCE.match(line):
             number = end
@@ -97,6 +99,7 @@ def inline(text: str) -> str:
     """Return a text with roles, links and doubled backquotes simplified."""
     text = re.sub(r":[\w:+-]+:`([^`<]+?)\s*<[^>`]*>`", r"`\1`", text)
     text = re.sub(r":math:`([^`]*)`", r"\1", text)
+    text = re.sub(r":pep:`([^`]*)`", r"PEP \1", text)
     text = re.sub(r":[\w:+-]+:`~(?:[\w]+\.)*(\w+)(\(\))?`", r"`\1`", text)
     text = re.sub(r":[\w:+-]+:`[!.]?([^`]*)`", r"`\1`", text)
     text = re.sub(r"``([^`]*)``", r"`\1`", text)

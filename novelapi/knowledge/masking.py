@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from novelapi.knowledge.words import SYNONYMS, is_ordinary
+
 _NOUNS = {
     "function": ("this function", "[operation]"),
     "class": ("this class", "[object]"),
@@ -37,7 +39,7 @@ def mask(text: str, paths: Iterable[str], kind: str) -> str:
     own = {path.rpartition(".")[0] for path in paths}
     heads = {tail for head in own for tail in _tails(head)} | {"np", "pd", "sa", "sp", "self", "cls"}
     for leaf in sorted(leaves_of(paths), key=len, reverse=True):
-        pattern = re.compile(rf"(?<!\w)(?P<head>(?:[A-Za-z_]\w*\.)*){re.escape(leaf)}(?!\w)(?P<call>\(\))?")
+        pattern = re.compile(rf"(?<!\w)@?(?P<head>(?:[A-Za-z_]\w*\.)*){re.escape(leaf)}(?!\w)(?P<call>\(\))?")
 
         def replace(match: re.Match[str], leaf: str = leaf) -> str:
             head = match.group("head").rstrip(".")
@@ -47,7 +49,7 @@ def mask(text: str, paths: Iterable[str], kind: str) -> str:
             coded = (
                 before.count("`") % 2 == 1 or before.endswith(".") or after.startswith("(") or bool(match.group("call"))
             )
-            return noun if coded or _is_identifier(leaf) else word
+            return noun if coded or not is_ordinary(leaf) else SYNONYMS.get(leaf, word)
 
         text = pattern.sub(replace, text)
     for shown in (noun, word, "its namesake"):
@@ -65,8 +67,3 @@ def _tails(path: str) -> list[str]:
         ".".join(["np", *parts[1:]]),
         ".".join(["pd", *parts[1:]]),
     ]
-
-
-def _is_identifier(leaf: str) -> bool:
-    """Say whether a name could not be an English word: underscores, digits or inner capitals."""
-    return bool(re.search(r"_|\d|[a-z][A-Z]|^[A-Z]{2,}", leaf))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from novelapi.catalog import Library
+from novelapi.discovery.workspace import Workspace
 from novelapi.errors import NovelApiError
 from novelapi.execution.isolated import Limits, run_isolated
 from novelapi.records.environment import Environment
@@ -24,8 +26,10 @@ class Material:
     """The release before the cutoff; null when there was none."""
     env: Environment
     """Environment of the new release."""
-    wheel: Path
-    """Folder of the unpacked wheel, or any folder that holds the packages (site-packages of the environment)."""
+    packages: Path
+    """Folder that holds the import packages: site-packages of the environment, or an unpacked wheel."""
+    roots: tuple[str, ...]
+    """The import packages of the library in that folder."""
     sdist: Path | None = None
     """Folder of the unpacked source distribution, or null when there is none."""
     licence: str = "unknown"
@@ -34,6 +38,44 @@ class Material:
     """Domain in the catalogue."""
     setup: str = ""
     """Code that a framework needs before anything of it is used; it becomes part of the examples that need it."""
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the library's own packages."""
+        return [self.packages / root for root in self.roots if (self.packages / root).is_dir()]
+
+
+def material_in(workspace: Workspace, library: Library, old: str | None, new: str, env: Environment) -> Material:
+    """Return what there is to read about a release.
+
+    Args:
+        workspace: caches and index.
+        library: the library.
+        old: the last release that the model can know; null when there was none.
+        new: the release under test.
+        env: its environment.
+
+    Raises:
+        IndexUnavailableError: the source archive could not be fetched.
+    """
+    return Material(
+        library=library.name,
+        release=new,
+        old_release=old,
+        env=env,
+        packages=site_packages(env),
+        roots=tuple(sorted(library.imports or workspace.surface(library, new).roots)),
+        sdist=workspace.sdist(library, new),
+        licence=library.licence,
+        domain=library.domain,
+        setup=library.prelude or "",
+    )
+
+
+def site_packages(env: Environment) -> Path:
+    """Return the folder of an environment that holds the installed packages."""
+    short = ".".join(env.python_version.split(".")[:2])
+    return Path(env.prefix, "lib", f"python{short}", "site-packages")
 
 
 @dataclass(frozen=True, kw_only=True)

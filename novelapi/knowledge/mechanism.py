@@ -153,6 +153,9 @@ def _outline(node: ast.stmt) -> Iterator[str]:
         bases = [ast.unparse(base) for base in node.bases]
         if bases:
             yield f"It derives from {', '.join(f'`{base}`' for base in bases)}."
+        fields = [ast.unparse(item.target) for item in node.body if isinstance(item, ast.AnnAssign)]
+        if fields:
+            yield f"Its objects hold {', '.join(f'`{name}`' for name in fields[:12])}."
         methods = [
             item.name for item in node.body if isinstance(item, ast.FunctionDef) and not item.name.startswith("_")
         ]
@@ -166,6 +169,8 @@ def _outline(node: ast.stmt) -> Iterator[str]:
             error = part.body[0].exc
             name = ast.unparse(error.func if isinstance(error, ast.Call) else error)
             yield f"It raises `{name}` if `{' '.join(ast.unparse(part.test).split())}`."
+    if all(isinstance(part, ast.Pass | ast.Expr) for part in node.body):
+        yield "It does nothing by itself: others replace or extend it."
     returned = [item.value for item in ast.walk(node) if isinstance(item, ast.Return) and item.value is not None]
     calls = [ast.unparse(value.func) for value in returned if isinstance(value, ast.Call)]
     if calls:

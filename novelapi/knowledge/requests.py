@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from novelapi.bookkeeping import StageRun, input_digest
 from novelapi.catalog import find_library
@@ -11,7 +10,7 @@ from novelapi.discovery.requests import release_environments, workspace_of
 from novelapi.discovery.stage import STAGE as DISCOVERY
 from novelapi.discovery.stage import read_candidates
 from novelapi.errors import UsageError
-from novelapi.knowledge.material import Material
+from novelapi.knowledge.material import Material, material_in
 from novelapi.knowledge.stage import STAGE, STAGE_VERSION, write_knowledge
 from novelapi.layout import Layout
 from novelapi.records.environment import Environment
@@ -57,21 +56,5 @@ def material_of(request: LibraryRequest, layout: Layout, env: Environment) -> Ma
     """
     if request.new is None:
         raise UsageError("the new release is not resolved: call find_versions first")
-    library = find_library(request.library)
-    return Material(
-        library=library.name,
-        release=request.new,
-        old_release=request.old,
-        env=env,
-        wheel=site_packages(env),
-        sdist=workspace_of(layout).sdist(library, request.new),
-        licence=library.licence,
-        domain=library.domain,
-        setup=library.prelude or "",
-    )
-
-
-def site_packages(env: Environment) -> Path:
-    """Return the folder of an environment that holds the installed packages."""
-    short = ".".join(env.python_version.split(".")[:2])
-    return Path(env.prefix) / "lib" / f"python{short}" / "site-packages"
+    workspace, library = workspace_of(layout), find_library(request.library)
+    return material_in(workspace, library, request.old, request.new, env)

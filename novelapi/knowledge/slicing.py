@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from novelapi.knowledge.names import BUILTINS, Use, use_of
 from novelapi.knowledge.snippets import Script, Statement
@@ -56,8 +56,19 @@ def slice_program(
         return None
     body = [kept[index] for index in sorted(kept) if not _is_import(script.statements[index])]
     body += [statement.text for statement in ends]
-    program = "\n".join([*imports, *([""] if imports else []), *body]).strip("\n") + "\n"
+    program = "\n".join([*imports, *([""] if imports else []), spaced(body)]).strip("\n") + "\n"
     return program if program.count("\n") <= MAX_LINES else None
+
+
+def spaced(statements: Sequence[str]) -> str:
+    """Join statements; functions and classes get blank lines around them."""
+    text = ""
+    previous = False
+    for statement in statements:
+        definition = statement.startswith(("def ", "class ", "@", "async def "))
+        text += ("\n\n" if (definition or previous) and text else "") + statement + "\n"
+        previous = definition
+    return text
 
 
 def _is_import(statement: Statement) -> bool:
@@ -109,17 +120,38 @@ def _imports(script: Script, kept: dict[int, str], needed: set[str], resolve: Re
         if line is None:
             return None
         lines.append(line)
-    return sorted(set(lines), key=lambda line: (not line.startswith("from __future__"), line))
+    return merged_imports(lines)
+
+
+def merged_imports(lines: Iterable[str]) -> list[str]:
+    """Return import lines sorted, those from one module joined, future imports first."""
+    names: dict[str, set[str]] = {}
+    plain: set[str] = set()
+    for line in lines:
+        for node in ast.parse(line).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                known = names.setdefault(node.module, set())
+                known.update(alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in node.names)
+            else:
+                plain.add(ast.unparse(node))
+    found = [*plain, *(f"from {module} import {', '.join(sorted(items))}" for module, items in names.items())]
+    return sorted(found, key=lambda line: (not line.startswith("from __future__"), line))
 
 
 def steady(program: str) -> str:
     """Give the random sources of a program a seed, where it has none, so that two runs show the same."""
     program = re.sub(r"\bdefault_rng\(\)", "default_rng(0)", program)
     program = re.sub(r"\bRandomState\(\)", "RandomState(0)", program)
+    if re.search(r"^from numpy\.random import (?!default_rng|RandomState|Generator|seed)", program, re.MULTILINE):
+        return _seeded(program, "numpy.random.seed(0)", "import numpy.random")
     legacy = re.search(r"\b(np|numpy)\.random\.(?!default_rng|seed|RandomState|Generator|[A-Z])\w+\(", program)
     if legacy and ".random.seed(" not in program:
-        lines = program.split("\n")
-        last = max(number for number, line in enumerate(lines) if line.startswith(("import ", "from ")) or number == 0)
-        lines.insert(last + 1, f"{legacy.group(1)}.random.seed(0)")
-        program = "\n".join(lines)
+        return _seeded(program, f"{legacy.group(1)}.random.seed(0)")
     return program
+
+
+def _seeded(program: str, seed: str, needed: str = "") -> str:
+    """Insert a seed below the imports."""
+    lines = program.split("\n")
+    last = max(number for number, line in enumerate(lines) if line.startswith(("import ", "from ")) or number == 0)
+    return "\n".join([*lines[: last + 1], *([needed] if needed else []), "", seed, *lines[last + 1 :]])

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from novelapi.knowledge.names import Use, imports_of, use_of
@@ -208,9 +208,14 @@ def parse_or_none(code: str) -> ast.Module | None:
         return None
 
 
+@lru_cache(maxsize=8)
+def _lines(code: str) -> list[str]:
+    return code.split("\n")
+
+
 def source_of(node: ast.stmt, code: str) -> str:
     """Return the source of a statement with its decorators and trailing comment, dedented."""
-    lines = code.split("\n")
+    lines = _lines(code)
     first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
     last = node.end_lineno or node.lineno
     chosen = lines[first - 1 : last]

@@ -150,7 +150,7 @@ class _Editor:
     def _shorten_class(self, node: ast.ClassDef, budget: int) -> None:
         """Keep how objects are made, then attributes and other members while they fit."""
         makers = ("__init__", "__new__", "__post_init__", "__call__", "__init_subclass__", "__class_getitem__")
-        sizes = {id(item): (item.end_lineno or item.lineno) - _first_line(item) + 1 for item in node.body}
+        sizes = {id(item): (item.end_lineno or item.lineno) - _first_line(item) + 2 for item in node.body}  # and a gap
         order = sorted(
             node.body,
             key=lambda item: (

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from novelapi.knowledge.docstrings import DocumentedParameter, ParsedDocstring
+from novelapi.knowledge.markup import inline, prose_of
 from novelapi.knowledge.snippets import parse_or_none
 from novelapi.records.api import Candidate, Parameter
 from novelapi.records.bundle import KnownParameter, Surface
@@ -33,6 +34,7 @@ def surface_of(
         parameters, signature = _from_docstring(candidate, text, described, facts)
     known = tuple(_known(item, described, documented) for item in parameters)
     returns = _annotation_of_result(signature) or next((doc.returns for doc in docs if doc.returns), None)
+    returns = inline(returns) if returns else None
     return Surface(s_name=candidate.api, parameters=known, returns=returns, signature=_clean(signature))
 
 
@@ -47,6 +49,7 @@ def _known(
     elif described is not None and described.type and re.search(r"[{'\"‘“]", described.type):
         kind = f"{kind}: {described.type}"  # the docstring lists the choices
     text = documented.get(parameter.name) or (described.description if described is not None else None)
+    text = (prose_of(text) or None) if text else None
     return KnownParameter(
         name=stars + parameter.name,
         kind=parameter.kind,
@@ -103,6 +106,14 @@ def _from_docstring(
     return tuple(Parameter(name=name, kind="positional_or_keyword") for name in names), None
 
 
+def parameters_of(signature: str | None) -> tuple[KnownParameter, ...]:
+    """Return the parameters of a signature as text, none if there is none or it is no Python."""
+    tree = parse_or_none(f"def f{_ADDRESS.sub('...', signature)}: ...") if signature else None
+    if tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return ()
+    return tuple(_known(item, {}, {}) for item in _parameters(tree.body[0].args))
+
+
 def _optional_brackets(text: str) -> str:
     """Turn `(x[, out])` into `(x, out=...)`."""
     text = " ".join(text.split())
@@ -122,6 +133,7 @@ def _parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
             name=item.arg,
             kind="positional_only" if number < len(arguments.posonlyargs) else "positional_or_keyword",
             default=ast.unparse(default) if default is not None else None,
+            annotation=ast.unparse(item.annotation) if item.annotation is not None else None,
         )
         for number, (item, default) in enumerate(zip(positional, defaults, strict=True))
         if item.arg not in {"self", "cls", "type"}

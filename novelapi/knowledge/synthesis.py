@@ -5,17 +5,24 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from novelapi.knowledge.arguments import INERT, choices, values
 from novelapi.knowledge.corpus import Place
 from novelapi.knowledge.drafts import Draft, resolver, usable
 from novelapi.knowledge.material import Facts
-from novelapi.knowledge.names import BUILTINS, use_of
-from novelapi.knowledge.slicing import slice_program, steady
-from novelapi.knowledge.snippets import Statement, parse_or_none
+from novelapi.knowledge.names import BUILTINS, imports_of, use_of
+from novelapi.knowledge.slicing import merged_imports, slice_program, spaced, steady
+from novelapi.knowledge.snippets import Statement, parse_or_none, source_of
 from novelapi.knowledge.targets import Target, sites
 from novelapi.records.bundle import KnownParameter
+
+if TYPE_CHECKING:
+    from novelapi.knowledge.objects import Objects
+
+_T = TypeVar("_T")
 
 MAX_DRAFTS = 24
 """Programs per API and round."""
@@ -81,7 +88,7 @@ def _extended(program: str, target: Target, extra: Mapping[str, str]) -> str | N
     tree = parse_or_none(program)
     if tree is None:
         return None
-    imports = _imports(tree)
+    imports = imports_of(tree)
     calls = [
         site.node
         for statement in tree.body
@@ -109,12 +116,6 @@ def _extended(program: str, target: Target, extra: Mapping[str, str]) -> str | N
 
 def _fill(value: str, call: str) -> str:
     return value.replace("CALL", call)
-
-
-def _imports(tree: ast.Module) -> dict[str, str]:
-    from novelapi.knowledge.names import imports_of  # noqa: PLC0415
-
-    return imports_of(tree)
 
 
 def _with_imports(code: str) -> str | None:
@@ -174,6 +175,90 @@ def from_scratch(
                 yield Draft(code=code, source="synthesis", origin=f"an object of {place.script.origin}")
 
 
+def with_objects(
+    target: Target, parameters: Sequence[KnownParameter], objects: Objects, seen: Mapping[str, Sequence[str]]
+) -> Iterator[Draft]:
+    """Yield programs whose receiver and arguments are objects that other programs make.
+
+    Args:
+        target: the API.
+        parameters: S_param.
+        objects: programs that make objects, by class.
+        seen: values that calls in documents pass, per parameter name.
+    """
+    receivers = objects.of([target.owner.rsplit(".", 1)[-1]]) if target.kind in {"method", "property"} else [None]
+    required = [item for item in parameters if item.default is None and not item.name.startswith("*")]
+    if target.kind == "property":
+        required = []
+    pools = [
+        [*objects.of(class_names(item.type or ""))[:2], *values(item, seen.get(item.name, ()))[:3]] for item in required
+    ]
+    rows = list(itertools.islice(_diagonal(pools), 6)) if all(pools) else []
+    for receiver in receivers:
+        for row in rows:
+            made = [item for item in (receiver, *row) if item is not None and not isinstance(item, str)]
+            names = [item if isinstance(item, str) else item.name for item in row]
+            base = receiver.name if receiver is not None else None
+            code = _composed([item.code for item in made], _call(target, base, _arguments(required, names)))
+            if made and code is not None:
+                yield Draft(code=code, source="synthesis", origin="objects that documented calls return")
+
+
+def _call(target: Target, receiver: str | None, arguments: str) -> str:
+    if receiver is not None:
+        return f"{receiver}.{target.leaf}" + ("" if target.kind == "property" else f"({arguments})")
+    module, _, name = target.api.rpartition(".")
+    if target.member:
+        module, _, owner = target.owner.rpartition(".")
+        return f"from {module} import {owner}\n\n{owner}.{name}({arguments})"
+    return f"from {module} import {name}\n\n{name}({arguments})"
+
+
+def _composed(programs: Sequence[str], call: str) -> str | None:
+    """Join programs, each statement once; null when two of them give one name to different things."""
+    tree = parse_or_none("\n".join([*dict.fromkeys(programs), call]))
+    if tree is None:
+        return None
+    seen: set[str] = set()
+    bound: dict[str, str] = {}
+    imports: list[str] = []
+    body: list[str] = []
+    for program in [*dict.fromkeys(programs), call]:
+        own: set[str] = set()
+        for statement in ast.parse(program).body:
+            text = source_of(statement, program)
+            names = use_of(statement).binds
+            if any(bound.get(name, text) != text and name not in own for name in names):
+                return None
+            own |= names
+            bound |= dict.fromkeys(names, text)
+            if text not in seen or text == call:
+                seen.add(text)
+                (imports if isinstance(statement, ast.Import | ast.ImportFrom) else body).append(text)
+    return _with_imports("\n".join([*merged_imports(imports), "", spaced(body)]))
+
+
+def class_names(text: str) -> list[str]:
+    """Return the class names in a type, the outer ones last."""
+    text = re.sub(r"[\"']", "", text)
+    found = re.findall(r"\b([A-Z][A-Za-z0-9]+)\b", text)
+    return [
+        name for name in dict.fromkeys(found) if name not in {"Optional", "Union", "Any", "List", "Dict", "Callable"}
+    ]
+
+
+def repaired(code: str, message: str) -> Iterator[str]:
+    """Yield a failed program with the words that its error message asks for: "should be 'amqp' or 'amqps'"."""
+    asked = re.search(r"(?:should|must|expected|one of|supported|valid|choose)[^.]*", message, re.IGNORECASE)
+    words = re.findall(r"['\"]([\w+.-]{1,24})['\"]", asked.group(0)) if asked else []
+    for word in words[:2]:
+        if "://" in code:
+            yield re.sub(r"\bhttps?://[^'\"]*", f"{word}://user:password@localhost:1234/name", code)
+        else:
+            for literal in dict.fromkeys(re.findall(r"'[^'\n]*'", code)):
+                yield code.replace(literal, repr(word))
+
+
 def _argument_lists(
     target: Target, parameters: Sequence[KnownParameter], seen: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
@@ -198,7 +283,7 @@ def _argument_lists(
     yield from (_arguments(required, row) for row in rows)
 
 
-def _diagonal(pools: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+def _diagonal(pools: Sequence[Sequence[_T]]) -> Iterator[tuple[_T, ...]]:
     """Yield combinations with equal ranks first: equal kinds of values belong together."""
     longest = max((len(pool) for pool in pools), default=0)
     if not pools:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from novelapi.knowledge.snippets import Script, Statement, source_of
+from novelapi.knowledge.snippets import Script, Statement, parse_or_none, source_of
 
 MAX_CASES = 2
 """Sets of parametrised values that are tried per test."""
@@ -64,6 +67,14 @@ class _File:
     origin: str
     leaves: frozenset[str]
 
+    @cached_property
+    def _wanted(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(self.leaves))})(?!\w)")
+
+    def mentions(self, node: Function) -> bool:
+        """Say whether the text of a test, with its decorators, holds anything that is looked for."""
+        return bool(self._wanted.search(source_of(node, self.code)))
+
 
 def _scripts(
     node: Function, around: Sequence[Statement], file: _File, owner: ast.ClassDef | None = None
@@ -72,12 +83,29 @@ def _scripts(
     decorators = [*node.decorator_list, *(owner.decorator_list if owner else [])]
     if any("skip" in ast.unparse(item) or "xfail" in ast.unparse(item) for item in decorators):
         return
-    body = [_member_statement(item, file.code, owner) for item in node.body if not _is_docstring(item)]
-    if isinstance(node, ast.AsyncFunctionDef) or any("await" in item.text for item in body):
+    if not file.mentions(node):
         return
+    body = [_member_statement(item, file.code, owner) for item in node.body if not _is_docstring(item)]
+    if isinstance(node, ast.AsyncFunctionDef):
+        body = _as_main(body)
     for case in _cases(node, decorators, file.leaves):
         statements = [*around, *case, *body]
         yield Script(tuple(statements), name, "tests", start=len(around))
+
+
+def _as_main(body: Sequence[Statement]) -> list[Statement]:
+    """Return the body of an asynchronous test as a coroutine that is run; its assertions print what they look at."""
+    lines = ["async def main():"]
+    for statement in body:
+        node, text = statement.node, statement.text
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
+            text = f"print({ast.unparse(node.test.left)})"
+        lines.append(textwrap.indent(text, "    "))
+    code = "\n".join(lines)
+    if len(lines) == 1 or parse_or_none(code) is None:
+        return []
+    run = "asyncio.run(main())"
+    return [Statement(ast.parse(code).body[0], code), Statement(ast.parse(run).body[0], run)]
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -85,8 +113,9 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _member_statement(node: ast.stmt, code: str, owner: ast.ClassDef | None) -> Statement:
-    if owner is None or not any(isinstance(item, ast.Name) and item.id == "self" for item in ast.walk(node)):
-        return Statement(node, source_of(node, code))
+    text = source_of(node, code)
+    if owner is None or "self" not in text:
+        return Statement(node, text)
     node = _Selfless().visit(copy.deepcopy(node))
     return Statement(node, ast.unparse(node))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from novelapi.records.environment import Environment
 CPU_S = 6
 """CPU seconds of one program; an API whose programs use them up twice is not tried any further."""
 
-WALL_S = 40
+WALL_S = 25
 """Elapsed seconds of one program: a backstop for one that sleeps or waits."""
 
 MEMORY_MB = 6144
@@ -66,6 +67,8 @@ class Trial:
     """What it printed and what its top-level expressions evaluated to."""
     calls: tuple[ObservedCall, ...]
     """The calls of its targets."""
+    objects: Mapping[str, tuple[str, ...]]
+    """Names of the classes of the variables that hold objects of the library."""
     cpu_ms: int
     """CPU time in milliseconds."""
 
@@ -100,8 +103,15 @@ def _run_batch(env: Environment, programs: list[Program], roots: tuple[str, ...]
     request = {
         "preload": _imports(programs, roots),
         "targets": {api: {} for program in programs for api in program.targets},
-        "limits": {"cpu_s": CPU_S, "wall_s": WALL_S, "memory_mb": MEMORY_MB, "output": OUTPUT_CAP},
+        "limits": {
+            "cpu_s": CPU_S,
+            "wall_s": WALL_S,
+            "memory_mb": MEMORY_MB,
+            "output": OUTPUT_CAP,
+            "roots": sorted(roots),
+        },
         "seed": hash_seed,
+        "jobs": min(4, os.cpu_count() or 1),
         "programs": [{"id": item.id, "code": item.code, "targets": list(item.targets)} for item in programs],
     }
     limits = Limits(wall_s=120 + 4 * len(programs), cpu_s=120 + 2 * len(programs), memory_mb=MEMORY_MB)
@@ -132,6 +142,7 @@ def _trial(row: Mapping[str, Any]) -> Trial:
         error_message=error.get("message", ""),
         output=row["output"],
         calls=calls,
+        objects={name: tuple(classes) for name, classes in row.get("objects", {}).items()},
         cpu_ms=row["cpu_ms"],
     )
 

@@ -50,6 +50,9 @@ class Cell(Record):
     experiment: str
     """Name of the experiment, `{group}-{model}`."""
 
+    group: str
+    """Group or library that the instance belongs to."""
+
     model: str
     """Model as the user named it."""
 

@@ -27,6 +27,9 @@ class LibraryRequest(Record):
     new: str | None = None
     """Release under test; null takes the catalogue's pin, else the newest stable one."""
 
+    entry: str | None = None
+    """Digest of the library's entry in the catalogue, so that a corrected entry is not answered from a cache."""
+
     limit: int | None = Field(default=None, ge=1)
     """Number of units to keep (by hash of id), or null."""
 
@@ -42,6 +45,9 @@ class ModelAccess(Record):
 
     base_url: str | None = None
     """Address of an OpenAI-compatible endpoint; null takes OPENAI_BASE_URL or the embedded model."""
+
+    revision: str | None = None
+    """What pins the outputs of an endpoint, such as a commit; it is part of every key."""
 
     block: str | None = None
     """Name of a saved `model-endpoint` block, which holds address and key."""

@@ -26,7 +26,13 @@ def score_one(slot, python_env):
     harnesses = {}
 
     def run(task, text):
-        job = Job(task=task, env=python_env, samples=(Sample(index=0, text=text),), preload=(), harness=harnesses.get(task.task_id))
+        job = Job(
+            task=task,
+            env=python_env,
+            samples=(Sample(index=0, text=text),),
+            preload=(),
+            harness=harnesses.get(task.task_id),
+        )
         scored = score(slot, job)
         assert scored.broken is None, scored.broken
         harnesses[task.task_id] = scored.harness

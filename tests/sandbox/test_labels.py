@@ -106,7 +106,11 @@ def test_label(score_one, task, expected, why, code):
     assert (row.label or row.outcome) == expected, row.reason
 
 
-@pytest.mark.parametrize("task", [T.PAIRWISE, T.FMEAN, T.REMOVEPREFIX, T.REDUCE, T.FRACTION, T.DUMPS, T.STRPTIME, T.BISECT], ids=lambda task: task.task_id)
+@pytest.mark.parametrize(
+    "task",
+    [T.PAIRWISE, T.FMEAN, T.REMOVEPREFIX, T.REDUCE, T.FRACTION, T.DUMPS, T.STRPTIME, T.BISECT],
+    ids=lambda task: task.task_id,
+)
 def test_plain_calls_are_proved(score_one, task):
     row, harness = score_one(task, task.reference_solution)
     assert harness.integrity == "strong", harness.integrity_reason

@@ -77,5 +77,7 @@ DATA = [
 @pytest.mark.parametrize(("name", "code", "positions", "keywords"), DATA, ids=[row[0] for row in DATA])
 def test_data_arguments(name, code, positions, keywords):
     tree = ast.parse(code)
-    call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "f")
+    call = next(
+        n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "f"
+    )
     assert program.data_arguments(call, tree, "solve")[:2] == (positions, keywords)

@@ -48,7 +48,11 @@ DIFFERENT = [
     (None, 0, "nothing is not zero"),
     (1, {"$": "ndarray"}, "malformed: fields missing"),
     ({"$": "tuple", "items": [1]}, {"$": "tuple"}, "malformed: no items"),
-    ({"$": "ndarray", "dtype": "<f8", "shape": [1], "base64": "AAAAAAAA8D8="}, {"$": "ndarray", "dtype": "<f8", "shape": [1], "base64": "!"}, "malformed: no base64"),
+    (
+        {"$": "ndarray", "dtype": "<f8", "shape": [1], "base64": "AAAAAAAA8D8="},
+        {"$": "ndarray", "dtype": "<f8", "shape": [1], "base64": "!"},
+        "malformed: no base64",
+    ),
     (1, {"$": ["x"]}, "malformed: a tag that is no text"),
 ]
 
@@ -89,7 +93,9 @@ def test_unordered_frees_the_outermost_sequence_only():
 )
 def test_expected_exception(expected, kind, bases, right):
     answer = Answer(error={"type": kind, "bases": bases})
-    answer.error = __import__("novelapi.records.verdict", fromlist=["ErrorEvidence"]).ErrorEvidence(type=kind, bases=tuple(bases))
+    answer.error = __import__("novelapi.records.verdict", fromlist=["ErrorEvidence"]).ErrorEvidence(
+        type=kind, bases=tuple(bases)
+    )
     found = verdict_on(answer, {"$": "raises", "type": expected}, values.Comparison())
     assert (found is None) is right
 
@@ -100,4 +106,6 @@ def test_a_value_is_no_expected_exception():
 
 def test_excerpt_reads_like_python():
     tree = {"a": TUPLE, "b": array([1, 2]), "c": None, "d": {"$": "set", "items": [1]}}
-    assert values.excerpt(tree) == "{'a': (1, 2), 'b': array([1.0, 2.0], shape=(2,), dtype=<f8), 'c': None, 'd': set([1])}"
+    assert (
+        values.excerpt(tree) == "{'a': (1, 2), 'b': array([1.0, 2.0], shape=(2,), dtype=<f8), 'c': None, 'd': set([1])}"
+    )

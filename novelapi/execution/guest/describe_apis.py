@@ -67,12 +67,21 @@ def describe(path):
         record["file"] = inspect.getsourcefile(inner)
     except Exception:
         record["file"] = None  # compiled, or made at run time
+    record["python"] = is_python(inner)
     code = getattr(inner, "__code__", None)
     if code is not None:
         record["file"], record["line"] = code.co_filename, code.co_firstlineno
     with contextlib.suppress(Exception):
         record["signature"] = str(inspect.signature(obj))
     return record
+
+
+def is_python(obj):
+    """Whether an object was made by Python source of its own: a function with code, a class with such a body."""
+    if not isinstance(obj, type):
+        return hasattr(obj, "__code__")
+    own = vars(obj)
+    return any(inspect.isfunction(value) for value in own.values()) or "__weakref__" in own or "__slots__" in own
 
 
 def documentation(obj, inner):

@@ -1,9 +1,9 @@
 """Runs many small programs: the library is imported once, each program in a fork of its own, bounded in everything.
 
 Request: {"preload": [modules], "targets": {api: {"parameters": [names that a position can reach]}},
-          "limits": {"cpu_s", "wall_s", "memory_mb", "output"}, "seed",
+          "limits": {"cpu_s", "wall_s", "memory_mb", "output", "roots"}, "seed", "jobs",
           "programs": [{"id", "code", "targets": [api, ...]}]}
-Answer: {"results": {id: {"ok", "error", "output", "calls", "cpu_ms"}}, "unresolved": {api: reason}}
+Answer: {"results": {id: {"ok", "error", "output", "calls", "objects", "cpu_ms"}}, "unresolved": {api: reason}}
 
 The calls of the targets are observed at the call sites of the program itself: what the library calls by itself does
 not count. See `instrument`.
@@ -39,16 +39,9 @@ def main():
     sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(os.path.abspath(__file__))]
     warnings.simplefilter("ignore")
     targets, unresolved = prepare(request)
-    results, exhausted = {}, {}
-    for number, program in enumerate(request["programs"]):
-        api = tuple(program["targets"])
-        if exhausted.get(api, 0) >= 2:
-            results[program["id"]] = failure("TimeLimit", "not tried: two programs of this API ran out of time", 0)
-            continue
-        result = run(program, targets, request, number)
-        ran_out = result["cpu_ms"] >= 900 * request["limits"]["cpu_s"]
-        exhausted[api] = exhausted.get(api, 0) + (not result["ok"] and ran_out)
-        results[program["id"]] = result
+    results = {}
+    lanes = lanes_of(request["programs"])
+    serve(lanes, targets, request, results)
     with os.fdopen(answer_fd, "w") as stream:
         json.dump({"results": results, "unresolved": unresolved}, stream)
         stream.flush()
@@ -73,57 +66,103 @@ def prepare(request):
     return targets, unresolved
 
 
-def run(program, targets, request, number):
-    """Fork, run, wait; kill the whole group of the child whatever happened."""
-    limits = request["limits"]
-    read_end, write_end = os.pipe()
-    folder = os.path.join(os.getcwd(), "run%d" % number)
-    os.mkdir(folder)
-    pid = os.fork()
-    if pid == 0:
-        os.close(read_end)
-        try:
-            child(program, targets, request, folder, write_end)
-        finally:
-            os._exit(70)
-    os.close(write_end)
-    data, timed_out = drain(read_end, time.monotonic() + limits["wall_s"])
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    _, status, usage = os.wait4(pid, 0)
-    shutil.rmtree(folder, ignore_errors=True)
-    cpu_ms = int(1000 * (usage.ru_utime + usage.ru_stime))
-    if timed_out:
-        return failure("TimeLimit", "longer than %s s" % limits["wall_s"], cpu_ms)
-    try:
-        result = json.loads(data)
-    except ValueError:
-        return failure("Died", "ended without an answer (status %d)" % status, cpu_ms)
-    result["cpu_ms"] = cpu_ms
-    return result
+def lanes_of(programs):
+    """Group the programs by their targets: those of one target run one after the other, in order."""
+    lanes = {}
+    for program in programs:
+        lanes.setdefault(tuple(program["targets"]) or program["id"], []).append(program)
+    return list(lanes.values())
 
 
-def drain(fd, deadline):
-    data = bytearray()
+def serve(lanes, targets, request, results):
+    """Keep a few children busy; a lane whose programs ran out of time twice is not tried any further."""
+    waiting, active = list(lanes), []
     with selectors.DefaultSelector() as selector:
-        selector.register(fd, selectors.EVENT_READ)
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0 or not selector.select(left):
-                os.close(fd)
-                return bytes(data), True
-            chunk = os.read(fd, 1 << 16)
-            if not chunk:
-                os.close(fd)
-                return bytes(data), False
-            data += chunk
+        while waiting or active:
+            while waiting and len(active) < request["jobs"]:
+                lane = Lane(waiting.pop(0))
+                if advance(lane, targets, request, results, selector):
+                    active.append(lane)
+            now = time.monotonic()
+            ready = {key.fileobj for key, _ in selector.select(max(0.0, min(lane.deadline for lane in active) - now))}
+            for lane in list(active):
+                over = time.monotonic() >= lane.deadline
+                if not over and (lane.fd not in ready or not lane.read()):
+                    continue
+                selector.unregister(lane.fd)
+                result = lane.finish(over, request["limits"])
+                results[lane.program["id"]] = result
+                lane.exhausted += not result["ok"] and (over or result["cpu_ms"] >= 800 * request["limits"]["cpu_s"])
+                if not advance(lane, targets, request, results, selector):
+                    active.remove(lane)
+
+
+def advance(lane, targets, request, results, selector):
+    """Start the next program of a lane; return whether there was one."""
+    while lane.programs:
+        program = lane.programs.pop(0)
+        if lane.exhausted >= 2:
+            results[program["id"]] = failure("TimeLimit", "not tried: two programs of this API ran out of time", 0)
+            continue
+        lane.start(program, targets, request)
+        selector.register(lane.fd, selectors.EVENT_READ)
+        return True
+    return False
+
+
+class Lane:
+    """Programs that run one after the other, each in a fork of its own."""
+
+    count = 0
+
+    def __init__(self, programs):
+        self.programs = list(programs)
+        self.exhausted = 0
+
+    def start(self, program, targets, request):
+        Lane.count += 1
+        self.program, self.data = program, bytearray()
+        self.folder = os.path.join(os.getcwd(), "run%d" % Lane.count)
+        os.mkdir(self.folder)
+        self.fd, write_end = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                child(program, targets, request, self.folder, write_end)
+            finally:
+                os._exit(70)
+        os.close(write_end)
+        self.deadline = time.monotonic() + request["limits"]["wall_s"]
+
+    def read(self):
+        """Read what is there; return whether the child has closed its end."""
+        chunk = os.read(self.fd, 1 << 16)
+        self.data += chunk
+        return not chunk
+
+    def finish(self, over, limits):
+        """Kill the whole group of the child whatever happened, and return what came of it."""
+        os.close(self.fd)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        _, status, usage = os.wait4(self.pid, 0)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        cpu_ms = int(1000 * (usage.ru_utime + usage.ru_stime))
+        if over:
+            return failure("TimeLimit", "longer than %s s" % limits["wall_s"], cpu_ms)
+        try:
+            result = json.loads(self.data)
+        except ValueError:
+            return failure("Died", "ended without an answer (status %d)" % status, cpu_ms)
+        result["cpu_ms"] = cpu_ms
+        return result
 
 
 def failure(kind, message, cpu_ms):
     error = {"type": kind, "message": message, "line": None}
-    return {"ok": False, "error": error, "output": "", "calls": [], "cpu_ms": cpu_ms}
+    return {"ok": False, "error": error, "output": "", "calls": [], "objects": {}, "cpu_ms": cpu_ms}
 
 
 def child(program, targets, request, folder, write_end):
@@ -178,7 +217,27 @@ def execute(program, targets, limits):
         exec(code, module.__dict__)
     except BaseException as caught:
         error = describe_error(caught)
-    return {"ok": error is None, "error": error, "output": out.getvalue(), "calls": spy.calls, "cpu_ms": 0}
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    return {
+        "ok": error is None,
+        "error": error,
+        "output": out.getvalue(),
+        "calls": spy.calls,
+        "objects": objects(module.__dict__, limits.get("roots", [])),
+        "cpu_ms": 0,
+    }
+
+
+def objects(namespace, roots):
+    """Return which variables hold objects of the library, with the names of their classes."""
+    found = {}
+    for name, value in namespace.items():
+        if name.startswith("_") or isinstance(value, (type, types.ModuleType, types.FunctionType)):
+            continue
+        names = [cls.__name__ for cls in type(value).__mro__ if str(cls.__module__).split(".", 1)[0] in roots]
+        if names and len(found) < 30:
+            found[name] = names[:12]
+    return found
 
 
 def describe_error(caught):

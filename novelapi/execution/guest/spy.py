@@ -151,7 +151,7 @@ class Spy:
             return real(*args, **kwargs)
         mode = self.host.mode
         if mode == "sentinel":
-            self.report(args, kwargs, line, position, {"returned": True, "result": "sentinel"})
+            self.report(self.describe(args, kwargs, line, position), {"returned": True, "result": "sentinel"})
             return Replaced()
         if mode == "remote":
             found = self.remote(args, kwargs, line, position)
@@ -160,24 +160,32 @@ class Spy:
         return self.local(real, args, kwargs, line, position)
 
     def local(self, real, args, kwargs, line, position):
+        found = self.describe(args, kwargs, line, position)  # before the call, which may change its arguments
         try:
             result = real(*args, **kwargs)
         except BaseException as error:
-            self.report(args, kwargs, line, position, {"error": evidence.error_of(error, codes_of([self.target]))})
+            self.report(found, {"error": evidence.error_of(error, codes_of([self.target]))})
             raise
-        self.report(args, kwargs, line, position, {"returned": True, "result": excerpt(result)})
+        with self.host.lock, Inside(self.host):
+            text = excerpt(result)
+        self.report(found, {"returned": True, "result": text})
         return result
 
-    def report(self, args, kwargs, line, position, rest):
+    def describe(self, args, kwargs, line, position):
         if self.host.reported >= MAX_REPORTED:
-            return
-        self.host.reported += 1
+            return None
         found = {"op": "called", "spy": self.number, "line": line, "position": position}
         with self.host.lock, Inside(self.host):
-            found.update(
-                describe(self.target, args, kwargs, self.host.requirements.get(self.number), self.host.environment)
-            )
-            found.update(rest)
+            required = self.host.requirements.get(self.number)
+            found.update(describe(self.target, args, kwargs, required, self.host.environment))
+        return found
+
+    def report(self, found, rest):
+        if found is None:
+            return
+        self.host.reported += 1
+        found.update(rest)
+        with self.host.lock:
             self.host.channel.send(found)
 
     def remote(self, args, kwargs, line, position):

@@ -1,7 +1,8 @@
-"""Programs that ask the network: a small server of their own, on the loopback address, answers them."""
+"""Surroundings: what a program expects around it, a server or a file, made by the program itself."""
 
 from __future__ import annotations
 
+import ast
 import re
 
 from novelapi.knowledge.trials import Trial
@@ -49,3 +50,29 @@ def served(code: str) -> str | None:
     """Return a program whose addresses lead to a server of its own; null when it holds no address."""
     changed, count = _URL.subn(lambda match: f'base_url + "{match.group("path") or "/"}"', code)
     return f"{SERVER}\n{changed}" if count else None
+
+
+_MISSING = re.compile(r"No such file or directory: '(?:/scratch/run\d+/)?(?P<path>[\w.-][\w./-]*)'")
+
+
+def with_file(code: str, message: str) -> str | None:
+    """Return a program that first writes the file for which it asked; null when its message names no relative path."""
+    match = _MISSING.search(message)
+    if match is None:
+        return None
+    path = match.group("path")
+    folder, _, _ = path.rpartition("/")
+    texts = [part.value for part in _asserted(code) if isinstance(part.value, str) and part.value.strip()]
+    content = "\n".join(texts[:3]) or "Hello, World!"
+    lines = ["from pathlib import Path", ""]
+    if folder:
+        lines.append(f"Path({folder!r}).mkdir(parents=True, exist_ok=True)")
+    lines.append(f"Path({path!r}).write_text({content + chr(10)!r})")
+    first = [line for line in code.split("\n") if line.startswith("from __future__")]
+    rest = [line for line in code.split("\n") if not line.startswith("from __future__")]
+    return "\n".join([*first, *lines, *rest])
+
+
+def _asserted(code: str) -> list[ast.Constant]:
+    statements = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Assert)]
+    return [part for node in statements for part in ast.walk(node) if isinstance(part, ast.Constant)]

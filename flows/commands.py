@@ -1,0 +1,160 @@
+"""The verbs that compose stages: `build`, `run` and `demo`. Prefect is imported when a verb runs, not before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Annotated, Any, ClassVar
+
+import typer
+from typer.core import TyperCommand
+
+from flows.choices import CONDITIONS, DELIVERIES, check_names, check_stages
+from novelapi.errors import UsageError
+
+DEMO_LIBRARY = "numpy"
+DEMO_CUTOFF = date(2023, 12, 1)
+
+Model = Annotated[str, typer.Option("--model", "-m", help="Model in the catalogue, `copy`, or `openai:NAME`.")]
+BaseUrl = Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint, with /v1.")]
+Cutoff = Annotated[
+    datetime | None, typer.Option("--cutoff", formats=["%Y-%m-%d"], help="Training cutoff; default: the catalogue's.")
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Keep this many units per stage (by hash of id).")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes at work.")]
+Fresh = Annotated[bool, typer.Option("--fresh/--resume", help="Do finished work again, or go on where it ended.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, and run nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+
+
+class ManyValues(TyperCommand):
+    """A command whose list options take several values after one flag: `--stages 1 2 3`."""
+
+    many: ClassVar[tuple[str, ...]] = ("--stages", "--conditions", "--delivery")
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        """Repeat the flag before every value that follows it."""
+        return super().parse_args(ctx, self._spread(args))
+
+    def _spread(self, args: Sequence[str]) -> list[str]:
+        spread: list[str] = []
+        flag = ""
+        for position, arg in enumerate(args):
+            if arg.startswith("-"):
+                flag = arg if arg in self.many else ""
+            elif flag == "--stages" and not arg.isdigit():
+                flag = ""
+            elif flag and args[position - 1] != flag:
+                spread.append(flag)
+            spread.append(arg)
+        return spread
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command("build", cls=ManyValues)(build)
+    app.command("run", cls=ManyValues)(run)
+    app.command("demo")(demo)
+
+
+def build(
+    libraries: Annotated[list[str] | None, typer.Argument(metavar="LIB...", help="Libraries to build.")] = None,
+    model: Model = "copy",
+    base_url: BaseUrl = None,
+    cutoff: Cutoff = None,
+    old: Annotated[str | None, typer.Option("--old", help="Release that the model can know.")] = None,
+    new: Annotated[str | None, typer.Option("--new", help="Release under test.")] = None,
+    stages: Annotated[list[int] | None, typer.Option("--stages", help="Stages to run: 1 2 3 4.")] = None,
+    from_stage: Annotated[
+        int | None, typer.Option("--from-stage", min=1, max=4, help="Do this stage and the later ones again.")
+    ] = None,
+    all_libraries: Annotated[bool, typer.Option("--all-libraries", help="Every library of the catalogue.")] = False,
+    limit: Limit = None,
+    seed: Seed = 0,
+    jobs: Jobs = 2,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Find what is new in libraries, write down what there is to know, make tasks, keep those that need it."""
+    if bool(libraries) == all_libraries:
+        raise UsageError("name at least one library, or give --all-libraries")
+    if (old or new) and len(libraries or []) > 1:
+        raise UsageError("--old and --new belong to one library: build the others in commands of their own")
+    check_stages(stages)
+    from flows.session import build_libraries
+
+    options = {"model": model, "cutoff": _day(cutoff), "old": old, "new": new, "stages": stages, "limit": limit}
+    build_libraries(
+        libraries or None,
+        {**options, "seed": seed, "jobs": jobs, "from_stage": 1 if fresh else from_stage},
+        base_url=base_url,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+
+
+def run(
+    library: Annotated[str | None, typer.Option("--library", "-l", help="One library.")] = None,
+    group: Annotated[str | None, typer.Option("--group", "-g", help="A group of the catalogue.")] = None,
+    model: Model = "copy",
+    base_url: BaseUrl = None,
+    cutoff: Cutoff = None,
+    conditions: Annotated[list[str] | None, typer.Option("--conditions", help="Knowledge conditions.")] = None,
+    delivery: Annotated[list[str] | None, typer.Option("--delivery", help="Ways of giving the knowledge.")] = None,
+    samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples per task; one is greedy.")] = 1,
+    limit: Limit = None,
+    seed: Seed = 0,
+    jobs: Jobs = 2,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Run the grid of conditions and deliveries on a model, after building what is missing."""
+    if (library is None) == (group is None):
+        raise UsageError("give either --library or --group")
+    check_names("condition", conditions, CONDITIONS)
+    check_names("delivery", delivery, DELIVERIES)
+    from flows.session import run_grid
+
+    options: dict[str, Any] = {
+        "group": library or group,
+        "model": model,
+        "cutoff": _day(cutoff),
+        "conditions": conditions,
+        "deliveries": delivery,
+        "samples": samples,
+        "limit": limit,
+        "seed": seed,
+        "jobs": jobs,
+        "fresh": fresh,
+    }
+    run_grid(options, base_url=base_url, dry_run=dry_run, as_json=as_json)
+
+
+def demo(
+    show_tasks: Annotated[
+        bool, typer.Option("--show-tasks", help="Also print 30 tasks with the old release's error.")
+    ] = False,
+    limit: Limit = None,
+    jobs: Jobs = 2,
+    fresh: Fresh = False,
+    as_json: Json = False,
+) -> None:
+    """Measure the embedded baseline on numpy: four stages, twelve conditions, one report."""
+    from flows.session import run_grid
+
+    options: dict[str, Any] = {
+        "group": DEMO_LIBRARY,
+        "cutoff": DEMO_CUTOFF,
+        "deliveries": ["oracle"],
+        "limit": limit,
+        "jobs": jobs,
+        "fresh": fresh,
+    }
+    run_grid(options, show_tasks=30 if show_tasks else 0, as_json=as_json)
+
+
+def _day(moment: datetime | None) -> date | None:
+    return moment.date() if moment else None

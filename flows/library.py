@@ -1,0 +1,88 @@
+"""Flow `library`: one library through the stages, seen from one model."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from prefect import flow, tags
+
+from flows._artifacts import publish_funnel
+from flows._plan import resolve
+from flows._runs import LibraryBuild, Tally, progress
+from flows.choices import check_stages
+from novelapi.records.request import DIRECT, LibraryRequest, ModelAccess
+from novelapi.records.stage import StageResult
+from tasks._results import forget_stages
+from tasks._stage import run_layout
+from tasks.discovery import discovery
+from tasks.filters import filters
+from tasks.generation import generation
+from tasks.inference import pin_model
+from tasks.knowledge import knowledge
+
+
+@flow(name="library", flow_run_name="{library} / {model}")
+def build_library(
+    library: str,
+    model: str = "copy",
+    cutoff: date | None = None,
+    old: str | None = None,
+    new: str | None = None,
+    stages: list[int] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    jobs: int = 2,
+    from_stage: int | None = None,
+    access: ModelAccess = DIRECT,
+) -> LibraryBuild:
+    """Find what is new in a library, write down what there is to know, make tasks, keep those that need the knowledge.
+
+    Args:
+        library: library in the catalogue, or any distribution.
+        model: model in the catalogue, `copy`, or `openai:NAME`.
+        cutoff: training cutoff; default: the catalogue's.
+        old: release that the model can know, instead of a cutoff.
+        new: release under test.
+        stages: stages to run, default all: 1 discovery, 2 knowledge, 3 tasks, 4 gates; a stage needs those before it.
+        limit: number of units to keep.
+        seed: seed of everything that is drawn.
+        jobs: processes at work.
+        from_stage: do this stage and the later ones again.
+        access: how the model is reached.
+
+    Raises:
+        NovelApiError: a stage failed; the message holds the remedy.
+    """
+    last = check_stages(stages)
+    tally = Tally()
+    with tags(f"library:{library}", f"model:{model}"):
+        # Extract: which two releases are compared.
+        request = resolve(
+            LibraryRequest(
+                library=library, model=model, cutoff=cutoff, old=old, new=new, limit=limit, seed=seed, jobs=jobs
+            )
+        )
+        progress.info("%s %s -> %s, model %s", library, request.old or "(no prior release)", request.new, model)
+
+        if from_stage is not None:
+            forget_stages(from_stage, library, model, run_layout())
+
+        # Transform: each stage gets a pointer to the one before.
+        done = run_stages(request, access, last, tally)
+
+    # Load: the funnel for whoever looks at the run.
+    publish_funnel(request, done)
+    return LibraryBuild(library=library, model=model, old=request.old, new=request.new, stages=done, work=tally.work)
+
+
+def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: Tally) -> list[StageResult]:
+    """Run the stages 1 to `last` in order and return their results."""
+    done = [tally.take(discovery(request, return_state=True))]
+    if last >= 2:
+        done.append(tally.take(knowledge(request, done[0], return_state=True)))
+    if last >= 3:
+        done.append(tally.take(generation(request, done[1], return_state=True)))
+    if last >= 4:
+        revision = pin_model(request.model, access)
+        done.append(tally.take(filters(request, done[2], revision, access, return_state=True)))
+    return done

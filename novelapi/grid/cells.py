@@ -1,0 +1,135 @@
+"""One cell: prompts, answers, verdicts and summary in one folder; resumable at every sample."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+from novelapi import __version__, jsonl
+from novelapi.bookkeeping import cpu_seconds, utc_now
+from novelapi.discovery.requests import environment_for
+from novelapi.errors import NovelApiError, PrerequisiteError
+from novelapi.evaluation.outcome import EVALUATOR_VERSION
+from novelapi.evaluation.summary import summarise
+from novelapi.filters import models
+from novelapi.filters.instance import read_instance
+from novelapi.filters.stage import read_bundles, read_candidates, with_memory
+from novelapi.fingerprint import file_digest, text_digest
+from novelapi.inference.prompts import PROMPT_VERSION
+from novelapi.knowledge.conditions import KnowledgeCondition
+from novelapi.layout import Layout
+from novelapi.ports import Completer
+from novelapi.records.cell import Cell
+from novelapi.records.manifest import Manifest
+from novelapi.records.request import FileResult, LibraryRequest
+from novelapi.records.task import Task
+from novelapi.records.verdict import ResultRow
+
+CELL_VERSION = 1
+
+
+def run_cell(
+    cell: Cell,
+    layout: Layout,
+    completer: Completer,
+    *,
+    jobs: int,
+    progress: Callable[[ResultRow], None] | None = None,
+) -> FileResult:
+    """Ask and score all tasks of a cell.
+
+    Args:
+        cell: what is asked of whom, with which knowledge.
+        layout: where everything lies.
+        completer: the model.
+        jobs: worker processes.
+        progress: called with each scored sample.
+
+    Raises:
+        EndpointError: the model does not answer; what it answered is kept.
+        NovelApiError: the instance is another one than the cell was made for, or the disk is full.
+    """
+    started, cpu = utc_now(), cpu_seconds()
+    instance = layout.instance(cell.group, cell.model) / "instance.jsonl"
+    if not instance.exists() or file_digest(instance) != cell.instance_sha:
+        raise NovelApiError(
+            f"the instance of {cell.group} for {cell.model} is not the one of this cell: build it again"
+        )
+    if cell.delivery != "oracle":
+        raise PrerequisiteError(f"delivery '{cell.delivery}' needs its own run: only 'oracle' is asked here")
+    tasks = limited(read_instance(layout, cell.group, cell.model), cell.limit)
+    folder = layout.cell(cell.experiment, cell.name)
+    shown = _shown(cell, tasks, layout)
+    requests = [_request(task, cell.model) for task in _one_per_release(tasks)]
+    rows, finished = models.ask(
+        models.Asking(
+            tasks={task.task_id: task for task in tasks},
+            shown=shown,
+            completer=with_memory(completer, requests, layout),
+            sampling=cell.sampling,
+            folder=folder,
+            layout=layout,
+            environment_of=lambda library, release: environment_for(library, release, layout),
+            jobs=jobs,
+            progress=progress,
+        )
+    )
+    flat = [row for own in rows.values() for row in own]
+    found = summarise(flat, partial=cell.limit is not None)
+    jsonl.write_text(folder / "summary.json", json.dumps(found, indent=2) + "\n")
+    results = folder / "results.jsonl"
+    manifest = Manifest(
+        kind="cell",
+        name=cell.name,
+        spec={**cell.to_row(), "instance": instance.relative_to(layout.home).as_posix()},
+        inputs={"instance": cell.instance_sha, "bundles": cell.bundles_sha},
+        outputs={"results.jsonl": file_digest(results), "predictions.jsonl": file_digest(folder / "predictions.jsonl")},
+        versions={
+            "novelapi": __version__,
+            "cell": str(CELL_VERSION),
+            "prompt": str(PROMPT_VERSION),
+            "evaluator": str(EVALUATOR_VERSION),
+            "python": sys.version.split()[0],
+        },
+        counts={key: found[key] for key in ("tasks", "rows", "pass", "fail", "unscored")},
+        started=started.isoformat(timespec="seconds"),
+        wall_s=round((utc_now() - started).total_seconds(), 3),
+        cpu_s=round(cpu_seconds() - cpu, 3),
+        partial=cell.limit is not None,
+        isolation=finished.isolation,
+    )
+    jsonl.write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
+    counts = {key: int(found[key]) for key in ("pass", "fail", "unscored")}
+    return FileResult(path=results.relative_to(layout.home).as_posix(), sha256=file_digest(results), counts=counts)
+
+
+def _shown(cell: Cell, tasks: Sequence[Task], layout: Layout) -> dict[str, models.Shown]:
+    """Return the prompt of every task under the cell's condition."""
+    condition = KnowledgeCondition(cell.condition)
+    shown: dict[str, models.Shown] = {}
+    for library in sorted({task.library for task in tasks}):
+        own = [task for task in tasks if task.library == library]
+        bundles = read_bundles(layout, library, cell.model)
+        candidates = read_candidates(layout, _request(own[0], cell.model))
+        paths = {candidate.api: candidate.paths for candidate in candidates}
+        for task in own:
+            shown[task.task_id] = models.show(task, bundles.get(task.api), condition, paths.get(task.api, (task.api,)))
+    return shown
+
+
+def _request(task: Task, model: str) -> LibraryRequest:
+    """Return the request that a task was made for."""
+    old = task.provenance.get("gates", {}).get("C0", {}).get("old_release")
+    return LibraryRequest(library=task.library, model=model, old=old, new=task.release)
+
+
+def _one_per_release(tasks: Sequence[Task]) -> list[Task]:
+    return list({(task.library, task.release): task for task in tasks}.values())
+
+
+def limited(tasks: Sequence[Task], limit: int | None) -> list[Task]:
+    """Return the tasks to ask: with a limit those with the smallest digests of their ids."""
+    if limit is None or len(tasks) <= limit:
+        return list(tasks)
+    return sorted(sorted(tasks, key=lambda task: text_digest(task.task_id))[:limit], key=lambda task: task.task_id)

@@ -1,0 +1,162 @@
+"""Writes a report: the page, its tables as csv and Markdown, its figures as svg and png."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from novelapi import jsonl
+from novelapi.errors import NovelApiError
+from novelapi.fingerprint import file_digest
+from novelapi.records.base import Record
+from novelapi.reporting.analysis import Analysis, analyse
+from novelapi.reporting.differences import OVERLAP_THRESHOLD
+from novelapi.reporting.findings import headline
+from novelapi.reporting.html import render_page
+from novelapi.reporting.notices import Notice
+from novelapi.reporting.payload import Package, build_packages
+from novelapi.reporting.prose import page_title
+from novelapi.reporting.stats.resampling import SEED
+from novelapi.reporting.table import Table, to_csv, to_markdown
+from novelapi.reporting.tables import build_tables
+
+PAGE = "report.html"
+MEGABYTE = 1_000_000
+DETAILS_MB = 60.0
+"""Size of the details that a page holds unless told otherwise; what does not fit stays in the run folders."""
+
+
+class ReportSummary(Record):
+    """What was written."""
+
+    page: Path
+    """The page."""
+
+    sha256: str
+    """Digest of the page."""
+
+    tables: tuple[Path, ...]
+    """Tables, csv and Markdown."""
+
+    figures: tuple[Path, ...]
+    """Figures, svg and png."""
+
+    finding: str
+    """The headline in words."""
+
+    notices: tuple[str, ...]
+    """What stands at the top of the page."""
+
+    counts: dict[str, int]
+    """Runs, tasks, APIs, samples, unscored and missing greedy samples."""
+
+    partial: bool
+    """Whether cells, tasks or verdicts are missing."""
+
+
+def write_report(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    tasks: Path | None = None,
+    title: str = "",
+    threshold: float = OVERLAP_THRESHOLD,
+    figures: bool = True,
+    details_mb: float = DETAILS_MB,
+    seed: int = SEED,
+) -> ReportSummary:
+    """Write the report of any number of runs.
+
+    Args:
+        runs: folders of runs, or of experiments.
+        out: folder of the report, or the page itself when it ends in `.html` (tables and figures lie beside it).
+        tasks: a task file for all runs; default: each manifest names its own.
+        title: title of the page; default: the experiments.
+        threshold: overlap above which a task counts as given away by the examples that were shown.
+        figures: whether to draw svg and png files.
+        details_mb: most megabytes of details (prompts, answers, evidence) in the page.
+        seed: seed of replicates and permutations.
+
+    Raises:
+        UsageError: a folder holds no run.
+        DataError: a file is broken, or runs disagree.
+        PrerequisiteError: the extra `report` is not installed.
+    """
+    page = out if out.suffix == ".html" else out / PAGE
+    analysis = analyse(runs, tasks=tasks, threshold=threshold, seed=seed)
+    written = build_tables(analysis)
+    packages, left_out = _within(build_packages(analysis.rows), details_mb)
+    notices = [Notice(kind="details", text=left_out)] if left_out else []
+    pieces = render_page(analysis, written, packages, title=title or page_title(analysis), notices=notices)
+    _write_pieces(page, pieces)
+    drawn: list[Path] = []
+    if figures:
+        from novelapi.reporting.plots import write_figures  # noqa: PLC0415  matplotlib is slow to import
+
+        drawn = write_figures(analysis, page.parent / "figures")
+    first = headline(analysis)
+    return ReportSummary(
+        page=page,
+        sha256=file_digest(page),
+        tables=tuple(_write_tables(written, page.parent / "tables")),
+        figures=tuple(drawn),
+        finding=f"{first.lead} {first.text}",
+        notices=tuple(notice.text for notice in (*analysis.notices, *notices)),
+        counts=_counts(analysis),
+        partial=any(summary.partial for summary in analysis.summaries)
+        or any(notice.kind in ("missing", "partial", "torn") for notice in analysis.notices),
+    )
+
+
+def _counts(analysis: Analysis) -> dict[str, int]:
+    return {
+        "runs": len(analysis.rows.runs),
+        "tasks": len(analysis.rows.tasks),
+        "apis": len(set(analysis.outcomes.apis)),
+        "samples": len(analysis.rows.frame),
+        "unscored": sum(summary.unscored for summary in analysis.summaries),
+        "missing": sum(summary.missing for summary in analysis.summaries),
+    }
+
+
+def _within(packages: Iterable[Package], megabytes: float) -> tuple[list[Package], str]:
+    """Keep packages as long as they fit, and say what was left out."""
+    kept: list[Package] = []
+    size = left_out = samples = 0
+    for package in packages:
+        if size + len(package.data) > megabytes * MEGABYTE:
+            left_out += 1
+            samples += package.samples
+        else:
+            size += len(package.data)
+            kept.append(package)
+    if not left_out:
+        return kept, ""
+    return kept, (
+        f"The details of {left_out:,} APIs ({samples:,} samples) are not in this page, which would be too large; the "
+        "numbers cover them. They are in the run folders, and --details-mb raises the limit."
+    )
+
+
+def _write_tables(tables: Sequence[Table], folder: Path) -> Iterator[Path]:
+    for table in tables:
+        for suffix, text in (("csv", to_csv(table)), ("md", to_markdown(table))):
+            path = folder / f"{table.name}.{suffix}"
+            jsonl.write_text(path, text)
+            yield path
+
+
+def _write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write a large text by an atomic rename, without holding it in memory twice."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            for piece in pieces:
+                file.write(piece)
+        temporary.replace(path)
+    except OSError as error:
+        raise NovelApiError(f"cannot write {path}: {error.strerror}; free space or choose another folder") from error
+    finally:
+        temporary.unlink(missing_ok=True)

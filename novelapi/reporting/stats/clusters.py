@@ -1,0 +1,71 @@
+"""Sums per cluster: all that intervals and tests need to know of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clusters:
+    """Values summed within clusters; one column per quantity."""
+
+    names: tuple[str, ...]
+    """Names of the clusters (APIs), sorted: results do not depend on the order of rows."""
+
+    sums: Floats
+    """Sum of the values per cluster and quantity, shape (clusters, quantities)."""
+
+    counts: Floats
+    """Number of values per cluster, shape (clusters, 1) or (clusters, quantities)."""
+
+    def __len__(self) -> int:
+        """Return the number of clusters."""
+        return len(self.names)
+
+    @property
+    def units(self) -> Floats:
+        """Number of values behind each quantity, shape (quantities,)."""
+        return np.broadcast_to(self.counts, self.sums.shape).sum(axis=0)
+
+    @property
+    def means(self) -> Floats:
+        """Mean over all values, shape (quantities,): each task counts once, whatever its cluster."""
+        return self.sums.sum(axis=0) / self.counts.sum(axis=0)
+
+    def select(self, quantities: NDArray[np.bool_]) -> Clusters:
+        """Return the table of some of the quantities."""
+        counts = np.broadcast_to(self.counts, self.sums.shape)[:, quantities]
+        return Clusters(names=self.names, sums=self.sums[:, quantities], counts=counts)
+
+
+def sum_by_cluster(names: Sequence[str], values: ArrayLike) -> Clusters:
+    """Sum values within clusters.
+
+    Values are added in sorted order, so that not even the last bit depends on the order of rows.
+
+    Args:
+        names: the cluster of each row, length n.
+        values: shape (n,) or (n, quantities).
+
+    Raises:
+        ValueError: lengths differ.
+    """
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if len(names) != len(matrix):
+        message = f"{len(names)} clusters for {len(matrix)} values"
+        raise ValueError(message)
+    unique, position = np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)
+    sums = np.zeros((len(unique), matrix.shape[1]))
+    for column in range(matrix.shape[1]):
+        order = np.lexsort((matrix[:, column], position))
+        np.add.at(sums[:, column], position[order], matrix[order, column])
+    counts = np.bincount(position, minlength=len(unique)).astype(np.float64)[:, None]
+    return Clusters(names=tuple(str(name) for name in unique), sums=sums, counts=counts)

@@ -1,0 +1,16 @@
+"""Stage 3 as a task: coding tasks whose solutions must use the API."""
+
+from __future__ import annotations
+
+from novelapi.generation.stage import STAGE_VERSION, generate
+from novelapi.records.request import LibraryRequest
+from novelapi.records.stage import StageResult
+from tasks._stage import JOBS_ARE_IRRELEVANT, run_layout, stage_task
+
+
+@stage_task(
+    "stage3_tasks", version=STAGE_VERSION, subject="{request.library}/{request.model}", irrelevant=JOBS_ARE_IRRELEVANT
+)
+def generation(request: LibraryRequest, known: StageResult) -> StageResult:  # noqa: ARG001 - `known` is part of the key
+    """Write and check the tasks of one library."""
+    return generate(request, run_layout())

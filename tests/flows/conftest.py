@@ -1,0 +1,70 @@
+"""One Prefect server per test session, a run folder and a miniature core per test."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import miniature
+
+
+@pytest.fixture(scope="session")
+def prefect_server():
+    """A server of this session's own; its start takes most of the time of these tests."""
+    from flows.server import QUIET, RECORDER
+
+    os.environ.update(QUIET | RECORDER)
+    os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "true"
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect.testing.utilities import prefect_test_harness
+
+    with (
+        prefect_test_harness(server_startup_timeout=240),
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+    ):
+        yield  # without heartbeats, whose thread holds up the end of each flow run for up to a second
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch, prefect_server):
+    """A run folder of this test's own, in which the miniature core works."""
+    from novelapi.settings import load_settings
+
+    monkeypatch.setenv("NOVELAPI_HOME", str(tmp_path))
+    load_settings.cache_clear()
+    miniature.install(monkeypatch.setattr)
+    for task in stage_tasks():
+        monkeypatch.setattr(task, "result_storage", tmp_path / "prefect" / "results")
+        monkeypatch.setattr(task, "retry_delay_seconds", [0.0])
+    yield tmp_path
+    load_settings.cache_clear()
+
+
+@pytest.fixture
+def wish(home):
+    """Sets how the miniature core behaves."""
+
+    def write(**options):
+        (home / "miniature.json").write_text(json.dumps(options))
+
+    return write
+
+
+def stage_tasks():
+    from tasks import discovery, evaluation, filters, generation, knowledge, reporting
+
+    return [
+        discovery.discovery,
+        knowledge.knowledge,
+        generation.generation,
+        filters.filters,
+        filters.instance,
+        evaluation.cell,
+        reporting.report,
+    ]

@@ -1,0 +1,244 @@
+"""Deployments on real worker processes: pools, a model server that the worker keeps warm, kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from miniature import executed
+
+from novelapi.processes import session_members
+
+pytestmark = [pytest.mark.flows, pytest.mark.slow, pytest.mark.timeout(900)]
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[1]
+FAKE_VLLM = CHECKOUT / "tests" / "fakes" / "vllm_program.py"
+
+
+@pytest.fixture
+def deployed(home, tmp_path):
+    """The project's pools, blocks and deployments on the session's server, with the miniature core."""
+    from deployments.apply import apply, apply_automations
+
+    apply()
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    text = (CHECKOUT / "prefect.yaml").read_text()
+    (folder / "prefect.yaml").write_text(re.sub(r"flows\.\w+\.(\w+)", r"mini_flows.\1", text))
+    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
+    subprocess.run(command, cwd=folder, env=environment(home), check=True, capture_output=True, timeout=240)
+    apply_automations()
+    return home
+
+
+def environment(home) -> dict[str, str]:
+    from prefect.settings import PREFECT_API_URL
+
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    return kept | {
+        "PREFECT_API_URL": PREFECT_API_URL.value(),
+        "PREFECT_WORKER_QUERY_SECONDS": "1",
+        "NOVELAPI_HOME": str(home),
+        "PYTHONPATH": f"{HERE}:{CHECKOUT}",
+        "DO_NOT_TRACK": "1",
+    }
+
+
+@contextmanager
+def worker(home, pool, *options):
+    log = home / f"worker-{pool}-{time.monotonic_ns()}.log"
+    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--limit", "1", *options]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, cwd=CHECKOUT, env=environment(home), stdout=out, stderr=out, start_new_session=True
+        )
+    process.log = log
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for pid in session_members(process.pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def start(name, **parameters):
+    from prefect.deployments import run_deployment
+
+    return run_deployment(name, parameters=parameters, timeout=0)
+
+
+def finish(run, seconds=300):
+    from prefect.client.orchestration import get_client
+
+    deadline = time.monotonic() + seconds
+    with get_client(sync_client=True) as client:
+        while True:
+            run = client.read_flow_run(run.id)
+            if run.state and run.state.is_final():
+                return run
+            assert time.monotonic() < deadline, f"still {run.state}"
+            time.sleep(0.5)
+
+
+@pytest.fixture
+def served(home, tmp_path):
+    """A saved server description whose program stands in for vLLM."""
+    from blocks.vllm_server import VLLMServer
+
+    program = tmp_path / "vllm"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE_VLLM} "$@"\n')
+    program.chmod(0o755)
+
+    def save(model="tiny"):
+        name = f"server-{model}"
+        block = VLLMServer(model=model, served_name="tiny-model", program=str(program), start_timeout_s=60)
+        block.save(name, overwrite=True)
+        return name
+
+    return save
+
+
+def rows(home, experiment, cell):
+    lines = (home / "results" / experiment / cell / "results.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_grid_runs_on_a_worker_process(deployed):
+    with worker(deployed, "cpu"):
+        run = finish(start("paper-grid/paper-grid", group="numpy", conditions=["baseline", "full"]))
+    assert run.state.is_completed(), run.state
+    assert executed(deployed).count("cell numpy-copy oracle-full") == 1
+
+
+def test_the_tokens_come_from_one_server_that_the_worker_started(deployed, served):
+    options = {"group": "numpy", "model": "tiny-model", "server": served()}
+    with worker(deployed, "cpu"), worker(deployed, "gpu") as gpu:
+        first = finish(start("paper-grid/paper-grid", conditions=["baseline", "full"], **options))
+        second = finish(start("paper-grid/paper-grid", conditions=["baseline", "full", "s", "e"], **options))
+        log = gpu.log.read_text()
+    assert (first.state.type, second.state.type) == ("COMPLETED", "COMPLETED"), (first.state, second.state)
+    for cell in ("oracle-baseline", "oracle-full", "oracle-s", "oracle-e"):
+        assert rows(deployed, "numpy-tiny-model", cell)[0]["text"] == f"tiny-model says {cell}"
+    assert executed(deployed).count("cell numpy-tiny-model oracle-full") == 1
+    (server_log,) = (deployed / "prefect" / "serving").glob("*.log")
+    assert server_log.read_text().count("--- start") == 1, "one start for all cells of the model"
+    assert "server start 1" in log
+
+
+def test_a_refused_model_ends_the_run_with_one_line_and_the_remedy(deployed, served):
+    with worker(deployed, "cpu"), worker(deployed, "gpu"):
+        run = finish(
+            start(
+                "paper-grid/paper-grid",
+                group="numpy",
+                model="tiny-model",
+                server=served("missing"),
+                conditions=["full"],
+            )
+        )
+    assert run.state.is_failed()
+    assert "there is no such model: correct the job variable `model`" in run.state.message
+
+
+def test_kills_of_flow_server_and_worker_leave_no_orphan_and_lose_nothing(deployed, served):
+    (deployed / "miniature.json").write_text(json.dumps({"delay_s": 0.5}))
+    options = {"group": "numpy", "model": "tiny-model", "server": served()}
+    victims = []
+    for kind in ("flow", "server", "worker"):
+        with worker(deployed, "cpu"), worker(deployed, "gpu") as gpu:
+            goal = len(executed(deployed)) + 2
+            start("paper-grid/paper-grid", **options)
+            wait_for(partial(reached, deployed, goal))
+            victims += kill(kind, deployed, gpu)
+            time.sleep(2)
+    with worker(deployed, "cpu"), worker(deployed, "gpu"):
+        run = finish(start("paper-grid/paper-grid", **options))
+    assert run.state.is_completed(), run.state
+    assert len(list((deployed / "results" / "numpy-tiny-model").iterdir())) == 12
+    often = Counter(line for line in executed(deployed) if line.startswith("cell"))
+    assert len(often) == 12
+    assert sum(often.values()) <= 12 + 3, "only what was in flight at a kill may be done again"
+    wait_for(lambda: not [pid for pid in victims if session_members(pid)], seconds=60)
+    assert not list((deployed / "prefect" / "serving").glob("*.json"))
+
+
+def reached(home, goal) -> bool:
+    return len(executed(home)) >= goal
+
+
+def kill(kind, home, gpu) -> list[int]:
+    """Kill one process; return the sessions that must be gone a minute later."""
+    states = [json.loads(path.read_text()) for path in (home / "prefect" / "serving").glob("*.json")]
+    guards = [state["process"]["pid"] for state in states]
+    if kind == "worker":
+        os.kill(gpu.pid, signal.SIGKILL)
+    elif kind == "server":
+        for guard in guards:
+            for pid in session_members(guard):
+                if pid != guard:
+                    os.kill(pid, signal.SIGKILL)
+    else:
+        for line in subprocess.check_output(["ps", "-eo", "pid,args"], text=True).splitlines():
+            pid, _, args = line.strip().partition(" ")
+            if (
+                "prefect" in args
+                and ("flow_engine" in args or "prefect.engine" in args)
+                and is_below(int(pid), gpu.pid)
+            ):
+                os.kill(int(pid), signal.SIGKILL)
+    return guards
+
+
+def is_below(pid, ancestor) -> bool:
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return False
+
+
+def wait_for(condition, seconds=180):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_a_new_release_starts_exactly_one_run_of_the_flow_library(deployed, monkeypatch):
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
+
+    from flows import rediscover as module
+
+    newest = {"numpy": "2.4.4", "scipy": "1.17.0"}
+    monkeypatch.setattr(module, "newest_release", lambda name: newest[name])
+    module.rediscover(libraries=["numpy", "scipy"])
+    newest["numpy"] = "2.5.0"
+    found = module.rediscover(libraries=["numpy", "scipy"])
+    assert found.released == {"numpy": "2.5.0"}
+    with get_client(sync_client=True) as client:
+        deployment = client.read_deployment_by_name("library/library")
+        chosen = DeploymentFilter(id=DeploymentFilterId(any_=[deployment.id]))
+        wait_for(lambda: client.read_flow_runs(deployment_filter=chosen), seconds=60)
+        time.sleep(3)
+        (run,) = client.read_flow_runs(deployment_filter=chosen)
+    assert [run.parameters[name] for name in ("library", "old", "new")] == ["numpy", "2.4.4", "2.5.0"]
+    with worker(deployed, "cpu"):
+        assert finish(run).state.is_completed()
+    assert "stage4_filtered numpy" in executed(deployed)

@@ -1,0 +1,147 @@
+"""The local server's state file, without a server."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from flows import server
+from novelapi.errors import PrerequisiteError
+from novelapi.layout import Layout
+from novelapi.processes import identify
+from novelapi.settings import load_settings
+
+
+@pytest.fixture
+def layout(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.setenv("NOVELAPI_HOME", str(tmp_path))
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    load_settings.cache_clear()
+    yield Layout(tmp_path)
+    load_settings.cache_clear()
+
+
+@pytest.fixture
+def child():
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def write_state(layout, process, port=4999):
+    layout.prefect.mkdir(parents=True, exist_ok=True)
+    state = server.LocalServer(process=process, url=f"http://127.0.0.1:{port}/api")
+    layout.server_state.write_text(state.model_dump_json())
+    return state
+
+
+@pytest.fixture
+def health():
+    """A server whose /api/health answers."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/api/health" else 404)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{listener.server_port}/api"
+    listener.shutdown()
+    listener.server_close()
+
+
+def test_a_server_that_runs_is_used_again(layout, child):
+    state = write_state(layout, identify(child.pid))
+    assert server.running(layout) == state
+    assert server.start() == state.url
+
+
+def test_a_state_file_of_a_dead_process_is_ignored(layout, child):
+    write_state(layout, identify(child.pid))
+    child.kill()
+    child.wait()
+    assert server.running(layout) is None
+
+
+def test_a_reused_process_number_is_not_taken_for_the_server(layout, child):
+    identity = identify(child.pid)
+    write_state(layout, identity.model_copy(update={"started": identity.started - 1}))
+    assert server.running(layout) is None
+    assert not server.stop_local(layout)
+    assert child.poll() is None
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"pid": 1}'])
+def test_a_broken_state_file_is_no_server(layout, text):
+    layout.prefect.mkdir(parents=True)
+    layout.server_state.write_text(text)
+    assert server.running(layout) is None
+
+
+def test_stop_ends_the_server_and_what_it_started(layout):
+    process = subprocess.Popen(["sh", "-c", "sleep 61 & wait"], start_new_session=True)
+    write_state(layout, identify(process.pid))
+    assert server.stop_local(layout)
+    process.wait(timeout=5)
+    assert server.running(layout) is None
+    assert not server.stop_local(layout)
+
+
+def test_an_address_in_the_environment_is_used_as_it_is(layout, monkeypatch, health):
+    monkeypatch.setenv("PREFECT_API_URL", health)
+    load_settings.cache_clear()
+    assert server.start() == health
+    assert not layout.prefect.exists()
+    server.wait(health)
+
+
+def test_an_address_where_nothing_answers_is_a_missing_prerequisite(layout, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    load_settings.cache_clear()
+    with pytest.raises(PrerequisiteError, match="unset PREFECT_API_URL"):
+        server.wait(server.start())
+
+
+def test_a_local_server_that_ended_is_named_with_its_log(layout, child):
+    write_state(layout, identify(child.pid))
+    child.kill()
+    child.wait()
+    with pytest.raises(PrerequisiteError, match=r"ended: read .*server\.log"):
+        server.wait("http://127.0.0.1:9/api")
+
+
+def test_the_port_of_the_last_server_is_taken_again_if_it_is_free():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert server._free_port(port) == port
+
+
+def test_a_taken_port_is_avoided():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert server._free_port(taken.getsockname()[1]) != taken.getsockname()[1]
+
+
+def test_nothing_calls_home(layout, child):
+    write_state(layout, identify(child.pid))
+    server.start()
+    assert os.environ["DO_NOT_TRACK"] == "1"
+    assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+
+
+def test_the_module_does_not_import_prefect():
+    subprocess.run([sys.executable, "-c", "import sys, flows.server; assert 'prefect' not in sys.modules"], check=True)

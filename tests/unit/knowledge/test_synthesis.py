@@ -1,0 +1,115 @@
+"""Arguments and programs are made up from what is documented."""
+
+import pytest
+
+from novelapi.knowledge.arguments import choices, values
+from novelapi.knowledge.material import Facts
+from novelapi.knowledge.objects import Maker, Objects
+from novelapi.knowledge.surroundings import served, with_file
+from novelapi.knowledge.synthesis import from_scratch, repaired, with_change, with_objects
+from novelapi.knowledge.targets import Target
+from novelapi.records.bundle import KnownParameter
+
+FACTS = Facts(apis={})
+
+
+def parameter(name, kind="positional_or_keyword", **fields):
+    return KnownParameter(name=name, kind=kind, **fields)
+
+
+def target(api="lib.f", kind="function", new=(), added=True, positional=()):
+    return Target(
+        api=api, paths=frozenset([api]), kind=kind, positional=tuple(positional), new=frozenset(new), added=added
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "first"),
+    [
+        (parameter("mode", type="{'a', 'b'}"), "'a'"),
+        (parameter("mode", type="Literal['x', 'y']", default="'x'"), "'y'"),  # the default itself says nothing
+        (parameter("mode", type="str", description="One of 'p' or 'q'."), "'p'"),
+        (parameter("flag", default="False"), "True"),
+        (parameter("count", default="3"), "4"),
+        (parameter("axis", type="int"), "0"),
+        (parameter("url", type="str"), "'https://example.com/path?x=1'"),
+        (parameter("thing", type="list[str]"), "['a', 'b']"),
+    ],
+)
+def test_values(known, first):
+    assert values(known)[0] == first
+
+
+def test_apostrophes_are_no_choices():
+    assert choices(parameter("x", type="int", description="Don't use the user's value, it isn't one.")) == []
+
+
+def test_new_parameters_are_added_to_working_calls():
+    known = [
+        parameter("a"),
+        parameter("w", "keyword_only", default="None", type="int"),
+        parameter("how", type="{'u', 'v'}", default="'u'"),
+    ]
+    program = "from lib import f\n\nx = f(1)\nx\n"
+    codes = [
+        draft.code for draft in with_change(target(new=["w"], added=False, positional=["a"]), [program], known, {})
+    ]
+    assert codes[0] == "from lib import f\n\nx = f(1, w=2)\nx\n"
+    assert "from lib import f\n\nx = f(1, w=2, how='v')\nx\n" in codes  # coupled parameters, in pairs
+
+
+def test_calls_from_scratch():
+    codes = [draft.code for draft in from_scratch(target(), [parameter("n", type="int")], (), FACTS, {})]
+    assert codes[0] == "from lib import f\n\nf(2)\n"
+    needing = [draft.code for draft in from_scratch(target(), [parameter("x", type="array_like")], (), FACTS, {})]
+    assert needing[0].startswith("import numpy as np\nfrom lib import f")
+
+
+def test_objects_become_receivers_and_arguments():
+    objects = Objects(
+        {
+            "Table": [Maker("from lib import Table\n\nt = Table(1)\n", "t")],
+            "Engine": [Maker("from lib import make\n\ne = make()\n", "e")],
+        }
+    )
+    method = target("lib.Table.bind", "method")
+    codes = [draft.code for draft in with_objects(method, [parameter("engine", type="Engine | None")], objects, {})]
+    assert codes[0] == "from lib import Table, make\n\nt = Table(1)\ne = make()\nt.bind(e)\n"
+
+
+def test_objects_of_one_name_do_not_mix():
+    objects = Objects({"A": [Maker("v = 1\n", "v")], "B": [Maker("v = 2\n", "v")]})
+    drafts = with_objects(target("lib.A.f", "method"), [parameter("other", type="B")], objects, {})
+    assert not list(drafts)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "expected"),
+    [
+        (
+            "f('https://example.com/path')",
+            "URL scheme should be 'amqp' or 'amqps'",
+            "f('amqp://user:password@localhost:1234/name')",
+        ),
+        ("f('abc')", "mode must be 'r'", "f('r')"),
+        ("f('abc')", "unrelated", None),
+    ],
+)
+def test_error_messages_tell_the_words(code, message, expected):
+    assert next(repaired(code, message), None) == expected
+
+
+def test_a_program_brings_its_own_server():
+    code = served('import httpx\n\nhttpx.get("https://www.example.org/a")\n')
+    assert 'httpx.get(base_url + "/a")' in code
+    assert "127.0.0.1" in code
+    assert served("x = 1") is None
+
+
+def test_a_program_brings_its_own_file():
+    code = with_file(
+        "assert 'abc' in open('d/x.txt').read()", "[Errno 2] No such file or directory: '/scratch/run3/d/x.txt'"
+    )
+    assert "Path('d').mkdir(parents=True, exist_ok=True)" in code
+    assert "write_text('abc\\n" in code
+    assert with_file("x", "No such file or directory: '/etc/x'") is None

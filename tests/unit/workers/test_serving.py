@@ -1,0 +1,193 @@
+"""A model server's life, with a program that stands in for vLLM."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from novelapi.errors import NovelApiError, PrerequisiteError
+from novelapi.layout import Layout
+from novelapi.processes import identify, session_members
+from workers.serving import Adapters, ServeSpec, VLLMServer, adapter_name, explain, post, stop_stale
+
+FAKE = Path(__file__).resolve().parents[2] / "fakes" / "vllm_program.py"
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "vllm"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def layout(tmp_path):
+    return Layout(tmp_path / "data")
+
+
+@pytest.fixture
+def serve(program, layout):
+    """Starts servers that are stopped at the end."""
+    servers = []
+
+    def start(model="tiny", **fields):
+        server = VLLMServer(ServeSpec(**{"model": model, "name": "tiny", "program": program, **fields}), layout)
+        servers.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def wait_until(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_server_answers_after_start_and_is_gone_after_stop(serve, layout):
+    server = serve()
+    guard = server._guard.pid
+    assert server.is_healthy()
+    answer = json.loads(post(f"{server.url}/completions", {"model": "tiny", "prompt": "hello"}, 5))
+    assert answer["choices"][0]["text"] == "tiny says hello"
+    assert len(session_members(guard)) >= 3
+    server.stop()
+    assert session_members(guard) == []
+    assert [path.suffix for path in layout.serving.iterdir()] == [".log"]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("missing", "there is no such model: correct the job variable `model`"),
+        ("huge", "the accelerator is out of memory: lower --gpu-memory-utilization"),
+    ],
+)
+def test_a_refused_model_is_one_line_with_the_remedy(serve, layout, model, message):
+    with pytest.raises(NovelApiError, match=message) as caught:
+        serve(model)
+    assert "\n" not in str(caught.value)
+    assert not list(layout.serving.glob("*.json"))
+
+
+def test_a_server_that_never_answers_is_stopped_in_time(serve):
+    with pytest.raises(NovelApiError, match="start_timeout_s"):
+        serve("mute", start_timeout_s=1)
+
+
+def test_a_missing_program_names_the_script_that_builds_it(layout):
+    with pytest.raises(PrerequisiteError, match=r"python -m workers\.serve_env"):
+        VLLMServer(ServeSpec(model="tiny", name="tiny", program="/nowhere/vllm"), layout).start()
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from novelapi.layout import Layout
+from workers.serving import ServeSpec, VLLMServer
+server = VLLMServer(ServeSpec(model="tiny", name="tiny", program=sys.argv[1]), Layout(Path(sys.argv[2])))
+server.start()
+print(server._guard.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def owner(program, layout):
+    """A process that owns a server, and the server's guard."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", OWNER, program, str(layout.home)], stdout=subprocess.PIPE, text=True
+    )
+    guard = int(process.stdout.readline())
+    yield process, guard
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_killed_owner_takes_the_server_with_it(owner):
+    process, guard = owner
+    assert session_members(guard)
+    process.send_signal(signal.SIGKILL)
+    wait_until(lambda: not session_members(guard))
+
+
+def test_what_a_dead_worker_left_behind_is_stopped_at_the_next_start(owner, layout):
+    process, guard = owner
+    os.kill(guard, signal.SIGKILL)  # the guard first, so that nobody takes the server down
+    process.kill()
+    process.wait()
+    assert session_members(guard)
+    stop_stale(layout)
+    assert session_members(guard) == []
+    assert not list(layout.serving.glob("*.json"))
+
+
+def test_a_living_workers_server_is_left_alone(owner, layout):
+    _, guard = owner
+    assert stop_stale(layout) == []
+    assert identify(guard) is not None
+
+
+def test_adapters_are_loaded_once_by_content_and_unloaded(serve, tmp_path):
+    server = serve(arguments=("--enable-lora",))
+    folder = write_adapter(tmp_path / "a", b"weights")
+    adapters = Adapters(server.url)
+    name = adapters.load(folder)
+    assert adapters.load(write_adapter(tmp_path / "copy", b"weights")) == name
+    assert adapters.load(write_adapter(tmp_path / "b", b"other weights")) != name
+    assert len(adapters.loaded()) == 3
+    adapters.unload(name)
+    adapters.unload(name)
+    assert name not in adapters.loaded()
+
+
+def test_a_server_without_adapters_says_what_to_start_it_with(serve, tmp_path):
+    with pytest.raises(NovelApiError, match="--enable-lora"):
+        Adapters(serve().url).load(write_adapter(tmp_path / "a", b"weights"))
+
+
+def test_a_folder_without_adapter_is_an_error(tmp_path):
+    with pytest.raises(NovelApiError, match=r"adapter_config\.json"):
+        adapter_name(tmp_path)
+
+
+def write_adapter(folder, weights):
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text("{}")
+    (folder / "adapter_model.safetensors").write_bytes(weights)
+    return folder
+
+
+def test_only_the_last_start_of_a_log_is_explained(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("--- start a\nCUDA out of memory\n--- start a\nINFO\nValueError: strange\nmore\n")
+    assert explain(log) == "ValueError: strange"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("model", "b"),
+        ("name", "b"),
+        ("program", "b"),
+        ("arguments", ("--x",)),
+        ("gpu", "1"),
+        ("environment", {"A": "1"}),
+    ],
+)
+def test_whatever_decides_a_server_is_in_its_key(field, value):
+    spec = ServeSpec(model="a", name="a", program="a")
+    assert spec.model_copy(update={field: value}).key != spec.key
