@@ -13,14 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from novelapi.adapters.copying.calls import (
-    Arguments,
-    Usage,
-    bind_by_example,
-    bind_by_parameters,
-    positional_arguments,
-    usages,
-)
+from novelapi.adapters.copying.binding import Arguments, bind_by_example, bind_by_parameters, positional_arguments
+from novelapi.adapters.copying.examples import Usage, usages
 from novelapi.adapters.copying.memory import Memory
 from novelapi.adapters.copying.reading import (
     Document,
@@ -114,6 +108,7 @@ class CopyModel:
             for second, arguments in enumerate(_bindings(reading, callee)):
                 attributes = [name for usage in callee.usages for name in usage.attributes]
                 for third, wrapper in enumerate(wrappers(reading.description, attributes)):
+                    # Another thing to call is a bolder guess than another way to call it.
                     scored.append((2 * first + second + third, _write(reading, callee, arguments, wrapper)))
         scored.sort(key=lambda item: item[0])  # stable: equal ranks keep their order
         answers = dict.fromkeys(text for _, text in scored)
