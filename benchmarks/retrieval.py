@@ -19,7 +19,7 @@ from novelapi.records.task import Task
 from novelapi.retrieval.delivery import task_query
 from novelapi.retrieval.embedding import HashedNgrams
 from novelapi.retrieval.index import rank_queries, search
-from novelapi.retrieval.rag import prepare_rag
+from novelapi.retrieval.rag import corpus_of, prepare_rag
 from novelapi.retrieval.ranking import MODES
 from novelapi.retrieval.sweep import sweep
 from novelapi.settings import load_settings
@@ -46,10 +46,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for condition in list(KnowledgeCondition)[1:]:
             index = LanceIndex(Path(folder) / "lance", condition)
+            passages = corpus_of(bundles, condition)
             columns = []
             for mode in MODES:
                 path = Path(folder) / f"{condition}.{mode}.jsonl"
-                arm = prepare_rag(bundles, condition, tasks, index=index, embedder=embedder, rankings=path, mode=mode)
+                arm = prepare_rag(
+                    passages, tasks, condition=condition, index=index, embedder=embedder, rankings=path, mode=mode
+                )
                 started = time.process_time()
                 rank_queries(index, embedder, queries, mode)
                 spent[mode] += time.process_time() - started
@@ -61,9 +64,9 @@ def main() -> None:
             )
             print(f"{condition:18} {arm.use.passages:5} passages   hit@5 / MRR / nDCG@5: " + "   ".join(columns))
         full = prepare_rag(
-            bundles,
-            KnowledgeCondition.FULL,
+            corpus_of(bundles, KnowledgeCondition.FULL),
             tasks,
+            condition="full",
             index=LanceIndex(Path(folder) / "lance", "full"),
             embedder=embedder,
             rankings=Path(folder) / "deep.jsonl",

@@ -81,10 +81,10 @@ def corpus_of(
 
 
 def prepare_rag(
-    bundles: Sequence[KnowledgeBundle],
-    condition: KnowledgeCondition,
+    passages: Sequence[Passage],
     tasks: Sequence[Task],
     *,
+    condition: str,
     index: PassageIndex,
     embedder: Embedder,
     rankings: Path,
@@ -92,24 +92,23 @@ def prepare_rag(
     chunking: Chunking = BLOCKS,
     depth: int = 20,
 ) -> RagArm:
-    """Index the knowledge of a group, rank it for every task, and store the rankings; what is there is kept.
+    """Index a corpus, rank it for every task, and store the rankings; what is there is kept.
 
     Args:
-        bundles: every bundle of the group.
-        condition: components that are rendered.
+        passages: the corpus: `corpus_of` the bundles of a group, or `read_documents` of a folder.
         tasks: whose queries are asked.
-        index: the index of this group and condition; rebuilt if it holds another corpus.
+        condition: components that the passages hold, for the rows of the file.
+        index: the index of this corpus; rebuilt if it holds another one.
         embedder: turns texts into vectors.
         rankings: file of the rankings, one line per task.
         mode: how passages are ranked.
-        chunking: how knowledge is cut.
+        chunking: how the passages were cut.
         depth: length of the stored rankings.
 
     Raises:
         UsageError: there is no knowledge to index.
         NovelApiError: the disk is full.
     """
-    passages = corpus_of(bundles, condition, chunking)
     ensure_index(index, passages, chunking, embedder)
     assert index.corpus_sha is not None
     queries = {task.task_id: task_query(task) for task in tasks}

@@ -48,9 +48,9 @@ def prepare(tmp_path):
     def run(condition="full", bundles=BUNDLES, tasks=TASKS, **options):
         index = lancedb_index.LanceIndex(tmp_path / "lance", condition)
         return rag.prepare_rag(
-            bundles,
-            KnowledgeCondition(condition),
+            rag.corpus_of(bundles, KnowledgeCondition(condition)),
             tasks,
+            condition=condition,
             index=index,
             embedder=HashedNgrams(),
             rankings=tmp_path / f"{condition}.jsonl",
