@@ -4,7 +4,8 @@
     python benchmarks/knowledge.py --model NAME numpy          another name in the stage files
 
 Stage 1 and 2 run if their files are not there (NOVELAPI_HOME). One line per library and a pooled one are printed; the
-exit code is 1 when a goal is missed.
+exit code is 1 when a goal is missed. "uses change" counts modified APIs: with an example that passes what is new / with
+a parameter that is new / all; the share beside it is that of all APIs with an example of what is new.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ WINDOWS = {"numpy": "1.26.2", "scipy": "1.14.1", "pandas": "2.2.2"}
 CUTOFF = date(2023, 12, 1)
 LIBRARIES = "numpy scipy pandas pydantic sqlalchemy django flask httpx fastapi astropy".split()
 USES_CHANGE = {"numpy": 0.55, "scipy": 0.75, "pandas": 0.25}
-"""Goals for the share of modified APIs with an example that uses the change."""
+"""Goals for the share of APIs with an executed example of what is new: an added API, or a modified one's change."""
 
 
 @dataclass
@@ -51,7 +52,9 @@ class Coverage:
     code: int = 0
     executed: int = 0
     modified: int = 0
+    usable: int = 0
     uses_change: int = 0
+    shows_news: int = 0
     doc_lines: list[str] = field(default_factory=list)
     foreign_entries: list[str] = field(default_factory=list)
     unmasked: list[str] = field(default_factory=list)
@@ -115,9 +118,12 @@ def _count(coverage: Coverage, bundle: KnowledgeBundle, candidate: Candidate, fa
     coverage.code += bundle.m_code is not None
     coverage.executed += any(item.status == "executed" for item in bundle.exemplars)
     coverage.parser_errors += len(bundle.provenance["s"].get("docstring_errors", []))
+    used = any(item.uses_change and item.status == "executed" for item in bundle.exemplars)
     if bundle.change == "modified":
         coverage.modified += 1
-        coverage.uses_change += any(item.uses_change for item in bundle.exemplars)
+        coverage.usable += bool(target_of(candidate).new)
+        coverage.uses_change += used
+    coverage.shows_news += used
     lines = {" ".join(line.split()) for line in (facts.get("doc") or "").splitlines()}
     code = {" ".join(line.split()) for line in (bundle.m_code or "").splitlines()}
     coverage.doc_lines += [f"{bundle.api}: {line}" for line in lines & code if len(line) >= 30 and " " in line]
@@ -134,7 +140,8 @@ def _line(name: str, coverage: Coverage) -> str:
     return (
         f"{name:12} {coverage.total:5} {coverage.surface:5} {coverage.prose:6} {coverage.code:4}/{coverage.python:<4} "
         f"{coverage.executed:5} {_share(coverage.executed, coverage.total):4.0%} "
-        f"{coverage.uses_change:4}/{coverage.modified:<4} {_share(coverage.uses_change, coverage.modified):4.0%}"
+        f"{coverage.uses_change:4}/{coverage.usable}/{coverage.modified:<4} "
+        f"{_share(coverage.shows_news, coverage.total):4.0%}"
     )
 
 
@@ -143,7 +150,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def _misses(name: str, coverage: Coverage) -> list[str]:
-    changed = _share(coverage.uses_change, coverage.modified)
+    changed = _share(coverage.shows_news, coverage.total)
     checks = {
         "S below 100 %": coverage.surface == coverage.total,
         "M_prose below 95 %": coverage.prose >= 0.95 * coverage.total,

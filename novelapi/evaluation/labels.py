@@ -90,8 +90,18 @@ class Case:
         """Whether the source holds a reachable call that resolves to a target."""
         if self.tree is None:
             return False
-        apis = [call.api for call in self.task.calls]
-        return any(program.reaches_target(self.tree, self.context, api, method=self.method) for api in apis)
+        return any(program.reaches_target(self.tree, self.context, goal) for goal in self.goals)
+
+    @property
+    def goals(self) -> list[program.Goal]:
+        """What the program should call."""
+        known = self.harness.namesakes
+        return [
+            program.Goal(
+                api=call.api, method=self.method, namesakes=frozenset(known[number] if number < len(known) else ())
+            )
+            for number, call in enumerate(self.task.calls)
+        ]
 
 
 def diagnose(task: Task, harness: Harness, seen: Observation) -> Diagnosis:

@@ -116,44 +116,57 @@ def names_of(*trees: ast.Module | None) -> Names:
     return Names(known=known)
 
 
-def is_target(path: str | None, api: str, *, method: bool = False) -> bool:
-    """Whether a path means the target: the same path, or the same leaf somewhere in the same package.
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What a program should call."""
+
+    api: str
+    """The target's public path."""
+    method: bool = False
+    """Whether any receiver may reach it by its leaf."""
+    namesakes: frozenset[str] = frozenset()
+    """Paths of the same package that end like the target and are something else."""
+
+    @property
+    def leaf(self) -> str:
+        """The last segment of the path."""
+        return self.api.rsplit(".", 1)[-1]
+
+    def meant_by(self, path: str | None) -> bool:
+        """Whether a path means the target: the same, or its leaf elsewhere in its package where nothing else is."""
+        if path is None or path.rsplit(".", 1)[-1] != self.leaf or path in self.namesakes:
+            return False
+        return path == self.api or path.split(".")[0] == self.api.split(".")[0]
+
+
+def mentions(node: ast.AST, names: Names, goal: Goal, *, receivers: bool) -> bool:
+    """Whether an expression below the node stands for the target.
 
     Args:
-        path: what an expression stands for.
-        api: the target's public path.
-        method: whether the target is a method, which any receiver may reach by its leaf.
+        node: where to look.
+        names: what names stand for.
+        goal: the target.
+        receivers: whether the leaf on any receiver counts, for a method.
     """
-    if path is None:
-        return False
-    leaf = api.rsplit(".", 1)[-1]
-    if path.rsplit(".", 1)[-1] != leaf:
-        return False
-    return path == api or path.split(".")[0] == api.split(".", maxsplit=1)[0] or method
-
-
-def mentions(node: ast.AST, names: Names, api: str, *, method: bool) -> bool:
-    """Whether an expression below the node stands for the target."""
-    leaf = api.rsplit(".", 1)[-1]
     for child in ast.walk(node):
-        if isinstance(child, ast.Attribute | ast.Name | ast.Call) and is_target(names.path(child), api, method=False):
+        if isinstance(child, ast.Attribute | ast.Name | ast.Call) and goal.meant_by(names.path(child)):
             return True
-        if method and isinstance(child, ast.Attribute) and child.attr == leaf:
+        if receivers and goal.method and isinstance(child, ast.Attribute) and child.attr == goal.leaf:
             return True
     return False
 
 
-def reaches_target(tree: ast.Module, context: ast.Module | None, api: str, *, method: bool) -> bool:
+def reaches_target(tree: ast.Module, context: ast.Module | None, goal: Goal) -> bool:
     """Whether the program holds a reachable call that resolves to the target, or hands the target to a call."""
     names = names_of(context, tree)
     for node in reachable(tree.body):
         if isinstance(node, ast.Call):
-            if mentions(node.func, names, api, method=method):
+            if mentions(node.func, names, goal, receivers=True):
                 return True
-            if any(mentions(argument, names, api, method=False) for argument in node.args):
+            if any(mentions(argument, names, goal, receivers=False) for argument in node.args):
                 return True
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if any(mentions(decorator, names, api, method=False) for decorator in node.decorator_list):
+            if any(mentions(decorator, names, goal, receivers=False) for decorator in node.decorator_list):
                 return True
     return False
 

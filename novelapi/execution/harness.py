@@ -19,7 +19,7 @@ from novelapi.records.task import Task
 from novelapi.records.verdict import CallRecord, InputEvidence, Integrity, Observation, StubRun
 
 STUB_KINDS = ("values", "shape", "order")
-HARNESS_VERSION = 1
+HARNESS_VERSION = 2
 GOLD_LIMITS = SampleLimits(cpu_s=60.0)
 
 
@@ -60,6 +60,9 @@ class Harness(Record):
     gold_calls: tuple[CallRecord, ...] = ()
     """The reference's calls of the targets, for the diagnosis of refused calls."""
 
+    namesakes: tuple[tuple[str, ...], ...] = ()
+    """Per call specification: paths of the target's package that end like the target and are something else."""
+
     gold_cpu_ms: float = Field(ge=0)
     """CPU milliseconds of the reference."""
 
@@ -99,6 +102,7 @@ def prepare(zygote: Zygote, task: Task) -> Harness:
         called=called,
         required=required,
         gold_calls=tuple(recorded.calls),
+        namesakes=tuple(tuple(namesakes) for _, namesakes in recorded.surveys),
         gold_cpu_ms=plain.cpu_ms,
     )
     return base.model_copy(update=_proof(zygote, known, base, recorded))
@@ -129,7 +133,7 @@ def _proof(zygote: Zygote, task: Task, base: Harness, recorded: Run) -> dict[str
 
 
 def _gold(zygote: Zygote, task: Task, mode: Literal["plain", "record"]) -> Run:
-    run = run_code(zygote, task, task.reference_solution, mode=mode, limits=GOLD_LIMITS)
+    run = run_code(zygote, task, task.reference_solution, mode=mode, limits=GOLD_LIMITS, survey=mode == "record")
     if run.infra is not None:
         raise HarnessError(f"task {task.task_id}: {run.infra}; correct context_code, api or inputs")
     if run.stage != "done":

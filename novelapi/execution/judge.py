@@ -62,6 +62,8 @@ class Run:
     ended_detail: str = ""
     infra: str | None = None
     output: str = ""
+    surveys: list[Any] = field(default_factory=list)
+    """Per target (paths, namesakes) in the modules of its package, when asked for."""
     stubbed: bool = False
     """Whether the result of at least one remote call was replaced."""
     cpu_ms: float = 0.0
@@ -76,8 +78,18 @@ class ProtocolError(Exception):
 class Conversation:
     """One run: the candidate, and the server of real calls once it is needed."""
 
-    def __init__(self, zygote: Zygote, task: Task, mode: Mode, limits: SampleLimits, stub: str | None = None) -> None:
+    def __init__(
+        self,
+        zygote: Zygote,
+        task: Task,
+        mode: Mode,
+        limits: SampleLimits,
+        stub: str | None = None,
+        *,
+        survey: bool = False,
+    ) -> None:
         """Set what is run; nothing is started."""
+        self.survey = survey
         self.zygote = zygote
         self.task = task
         self.mode: Mode = mode
@@ -137,6 +149,7 @@ class Conversation:
     def _start(self) -> bool:
         reply = self._ask(self._opening("candidate"))
         if reply["op"] == "ready":
+            self.run.surveys = reply.get("surveys") or []
             return True
         self.run.infra = f"{reply.get('stage')}: {_text(reply)}"
         return False
@@ -151,6 +164,7 @@ class Conversation:
             "mode": self.mode,
             "stub": self.stub,
             "seed": task.seed or 0,
+            "survey": self.survey,
         }
 
     def _load(self, code: str) -> bool:
@@ -349,6 +363,7 @@ def run_code(
     limits: SampleLimits,
     stub: str | None = None,
     stop: values.Comparison | None = None,
+    survey: bool = False,
 ) -> Run:
     """Run code against a task once.
 
@@ -360,5 +375,6 @@ def run_code(
         limits: what the run may use.
         stub: kind of perturbation of the target's results (mode `remote`), or null.
         stop: comparison by which the run ends at the first wrong answer; null runs all inputs.
+        survey: whether to look the targets up in all modules of their packages (`Run.surveys`).
     """
-    return Conversation(zygote, task, mode, limits, stub).go(code, stop)
+    return Conversation(zygote, task, mode, limits, stub, survey=survey).go(code, stop)

@@ -21,8 +21,11 @@ _MATRIX = "np.array([[4.0, 1.0, 2.0], [1.0, 5.0, 3.0], [2.0, 3.0, 6.0]])"
 _PROBES = ("2", "'abc'", "[1, 2, 3]", "{'a': 1}")
 """What is tried where nothing is known of a parameter."""
 
-_STRONG = r"url|uri|dsn|proxy|axis|axes|shape|nan_policy|weights|freq|mask|where|encoding|seed|rng"
+_STRONG = r"out|url|uri|dsn|proxy|axis|axes|shape|nan_policy|weights|freq|mask|where|encoding|seed|rng"
 """Names that say more than their type."""
+
+CALL, ARG = "CALL", "ARG"
+"""In an expression: the call as it is without the argument, and its first argument."""
 
 _BY_NAME: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"axis", ("0", "-1", "1")),
@@ -30,9 +33,12 @@ _BY_NAME: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"keepdims|nan_policy_flag", ("True",)),
     (r"nan_policy", ("'omit'", "'propagate'")),
     (r"dtype", ("float", "'float32'", "int", "complex")),
-    (r"out", ()),
+    (r"out", ("np.empty_like(CALL)",)),
     (r"where|mask|condition", ("np.array([True, False, True, True, False])", "True")),
-    (r"weights|aweights|fweights", ("np.array([1, 2, 3, 2, 1])", "[1, 2, 3]")),
+    (
+        r"weights|aweights|fweights",
+        ("np.arange(1, np.size(ARG) + 1).reshape(np.shape(ARG))", "np.array([1, 2, 3, 2, 1])", "[1, 2, 3]"),
+    ),
     (r"mean", ("np.array(3.0)", "2.0", "0.0")),
     (r"correction|ddof", ("1",)),
     (r"shape|size", ("(2, 3)", "4")),
@@ -89,7 +95,8 @@ _BY_TYPE: tuple[tuple[str, tuple[str, ...]], ...] = (
 def choices(parameter: KnownParameter) -> list[str]:
     """Return the documented choices of a parameter as literals: `{'a', 'b'}`, `Literal['a', 'b']`, quoted bullets."""
     texts = [parameter.type or ""]
-    if not re.search(r"['\"‘’“”]", texts[0]):
+    worded = not texts[0] or bool(re.search(r"\bstr(ing)?\b|\bLiteral\b|\bAny\b", texts[0]))
+    if worded and not re.search(r"['\"‘’“”]", texts[0]):
         texts.append(parameter.description or "")
     found: list[str] = []
     for quoted in texts:

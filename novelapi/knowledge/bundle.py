@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 from novelapi.knowledge import changelog
 from novelapi.knowledge.annotated import documented_parameters
 from novelapi.knowledge.corpus import Corpus, Document, documents
-from novelapi.knowledge.docstrings import ParsedDocstring, parse
+from novelapi.knowledge.docstrings import ParsedDocstring, parse, referred
 from novelapi.knowledge.examples import Examples, Sources, collect, documents_of, owner_of
 from novelapi.knowledge.material import Facts, Material, describe
 from novelapi.knowledge.mechanism import Mechanism, mechanism_of
-from novelapi.knowledge.modules import Definition, Packages
+from novelapi.knowledge.modules import Definition, Packages, Scope
 from novelapi.knowledge.objects import Objects, find_objects
 from novelapi.knowledge.source import Implementation, definition_of, implementation_of
 from novelapi.knowledge.surface import parameters_of, surface_of
@@ -88,8 +89,17 @@ class Author:
         facts = self.facts.apis[candidate.api]
         definition = definition_of(candidate, self.packages, facts)
         docs = tuple(parse(text) for text in dict.fromkeys((facts.get("doc"), facts.get("init_doc"))) if text)
-        surface = surface_of(candidate, docs, documented_parameters(definition), facts)
+        described = [*docs, *self._referred(docs)]
+        surface = surface_of(candidate, described, documented_parameters(definition), facts)
         return _Reading(candidate, self._targets[candidate.api], facts, docs, definition, surface)
+
+    def _referred(self, docs: Sequence[ParsedDocstring]) -> Iterator[ParsedDocstring]:
+        """Yield the docstrings to which others refer for their parameters."""
+        for path in filter(None, (referred(doc.text) for doc in docs)):
+            found = self.packages.find(path)
+            text = ast.get_docstring(found.node) if found is not None and isinstance(found.node, Scope) else None
+            if text:
+                yield parse(text)
 
     def _bundle(self, reading: _Reading, examples: Examples) -> KnowledgeBundle:
         candidate, target = reading.candidate, reading.target

@@ -58,6 +58,12 @@ class ParsedDocstring:
     """Why the parameter sections could not be parsed, or null."""
 
 
+def referred(text: str) -> str | None:
+    """Return the API to which a docstring refers for its parameters (in bold: Parameters, then: See this or that)."""
+    match = re.search(r"\bParameters\W{0,4}:?\W{0,4}\s*[Ss]ee (?:also )?`+~?([\w.]+)`+", text)
+    return match.group(1) if match else None
+
+
 def style_of(text: str) -> Style:
     """Choose the style of one docstring: underlined titles, titles with a colon, else field lists."""
     if _UNDERLINE.search(text):
@@ -167,7 +173,8 @@ def _bulleted(text: str) -> dict[str, DocumentedParameter]:
     pattern = re.compile(
         r"^[*-] [*`]{1,2}(\w+)[*`]{1,2}(?:\s*\(([^)]*)\))?\s*(?:[-–:]+)\s*(.+(?:\n(?![*-] |\n).*)*)", re.MULTILINE
     )
-    for name, remark, description in pattern.findall(text):
+    for name, remark, said in pattern.findall(text):
+        description = re.sub(r"^\*?\(optional\)\*?\s*", "", said)
         kind = re.sub(r"^\*?optional\*?$", "", remark.strip("* "))
         found.setdefault(name, DocumentedParameter(type=kind or None, description=_tidy(description)))
     return found

@@ -107,6 +107,7 @@ def collect(targets: Sequence[Target], surfaces: Mapping[str, Surface], sources:
     bench.round(lambda attempt: bench.synthesised(attempt) if attempt.lacks else ())
     for proposals in (bench.prepared, bench.surrounded, bench.composed, bench.repaired):
         bench.round(_unless_ran(proposals))
+    bench.round(lambda attempt: bench.coupled(attempt) if attempt.lacks and attempt.ran else ())
     bench.round(lambda attempt: bench.extended(attempt) if attempt.lacks and attempt.ran else ())
     chosen = {api: select(attempt) for api, attempt in attempts.items()}
     outputs = bench.repeat(chosen)
@@ -208,6 +209,15 @@ class _Bench:
             if draft.source == "synthesis":
                 for code in synthesis.repaired(draft.code, trial.error_message):
                     yield Draft(code=code, source="synthesis", origin=draft.origin)
+
+    def coupled(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield programs with a second argument without which the new one was refused."""
+        parameters = [item for item in attempt.surface.parameters if not item.name.startswith("*")]
+        for draft, trial in attempt.failed:
+            if draft.source == "synthesis" and attempt.target.new:
+                code = synthesis.coupled(draft.code, trial.error_message, attempt.target, parameters)
+                if code is not None:
+                    yield Draft(code=code, source="synthesis", origin=f"{draft.origin}, and what it asked for")
 
     def extended(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield more combinations of what is new with documented choices."""

@@ -54,10 +54,21 @@ def slice_program(
     imports = _imports(script, kept, needed, resolve)
     if imports is None:
         return None
+    if not any(_annotates(script.statements[index].node) for index in kept):
+        imports = [line for line in imports if line != "from __future__ import annotations"]
     body = [kept[index] for index in sorted(kept) if not _is_import(script.statements[index])]
     body += [statement.text for statement in ends]
     program = "\n".join([*imports, *([""] if imports else []), spaced(body)]).strip("\n") + "\n"
     return program if program.count("\n") <= MAX_LINES else None
+
+
+def _annotates(node: ast.stmt) -> bool:
+    return any(
+        isinstance(part, ast.AnnAssign)
+        or (isinstance(part, ast.arg) and part.annotation is not None)
+        or (isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.returns is not None)
+        for part in ast.walk(node)
+    )
 
 
 def spaced(statements: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ def surface_of(
     known = tuple(_known(item, described, documented) for item in parameters)
     returns = _annotation_of_result(signature) or next((doc.returns for doc in docs if doc.returns), None)
     returns = inline(returns) if returns else None
-    return Surface(s_name=candidate.api, parameters=known, returns=returns, signature=_clean(signature))
+    return Surface(s_name=candidate.api, parameters=known, returns=returns, signature=undocumented(signature))
 
 
 def _known(
@@ -71,6 +71,23 @@ def _plain_annotation(annotation: str | None) -> str | None:
             inner = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
             return ast.unparse(inner)
     return text or None
+
+
+def undocumented(signature: str | None) -> str | None:
+    """Return a signature without documentation texts and memory addresses; annotations lose their quotes."""
+    text = _clean(signature)
+    tree = parse_or_none(f"def f{text}: ...") if text else None
+    if tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return text
+    node = tree.body[0]
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    for item in every:
+        plain = _plain_annotation(ast.unparse(item.annotation)) if item is not None and item.annotation else None
+        annotation = parse_or_none(plain) if plain else None
+        if item is not None and annotation is not None and isinstance(annotation.body[0], ast.Expr):
+            item.annotation = annotation.body[0].value
+    result = _plain_annotation(ast.unparse(node.returns)) if node.returns is not None else None
+    return f"({ast.unparse(node.args)})" + (f" -> {result}" if result else "")
 
 
 def _clean(text: str | None) -> str | None:

@@ -46,7 +46,7 @@ def with_change(
         parameters: S_param.
         seen: values that calls in documents pass, per parameter name.
     """
-    by_name = {item.name.lstrip("*"): item for item in parameters}
+    by_name = {item.name: item for item in parameters if not item.name.startswith("*")}
     new = [
         by_name[name]
         for name in target.positional + tuple(sorted(target.new))
@@ -56,19 +56,28 @@ def with_change(
     singles = [{name: value} for name in new for value in values(by_name[name], seen.get(name, ()))]
     pairs = [
         {**single, other.name: choice}
-        for single in singles
+        for single in singles[:3]
         for other in parameters
         if other.name not in target.new and not other.name.startswith("*")
         for choice in [*choices(other), *([] if choices(other) else _truth(other))]
         if choice != other.default
     ]
     combined = [dict(zip(new, row, strict=True)) for row in _joint(new, by_name, seen)] if len(new) > 1 else []
-    for extra in itertools.chain(singles, combined, pairs):
-        for program in programs:
+    for extras, chosen in ((singles, programs), (combined, programs), (pairs, programs[:2])):
+        for extra, program in itertools.product(extras, chosen):
             code = _extended(program, target, extra)
             if code is not None:
                 shown = ", ".join(f"{name}={value}" for name, value in extra.items())
                 yield Draft(code=code, source="synthesis", origin=f"an example with {shown} added")
+
+
+def coupled(code: str, message: str, target: Target, parameters: Sequence[KnownParameter]) -> str | None:
+    """Return a failed program with the other argument that its error message asks for, with the word that it names."""
+    words = re.findall(r"['\"]([\w+.-]{1,32})['\"]", message)
+    others = [
+        item.name for item in parameters if item.name not in target.new and re.search(rf"\b{item.name}\b", message)
+    ]
+    return _extended(code, target, {others[0]: repr(words[0])}) if words and others else None
 
 
 def _truth(parameter: KnownParameter) -> list[str]:
@@ -98,14 +107,13 @@ def _extended(program: str, target: Target, extra: Mapping[str, str]) -> str | N
     if not calls:
         return None
     call = calls[-1]
-    original = ast.unparse(call)
     positional = set(target.positional[: len(call.args)])
     if positional & set(extra) or any(isinstance(item, ast.Starred) for item in call.args):
         return None
     changed = copy.deepcopy(call)
     changed.keywords = [item for item in changed.keywords if item.arg not in extra]
     for name, value in extra.items():
-        changed.keywords.append(ast.keyword(arg=name, value=ast.parse(_fill(value, original), mode="eval").body))
+        changed.keywords.append(ast.keyword(arg=name, value=ast.parse(_fill(value, call), mode="eval").body))
     text = ast.get_source_segment(program, call)
     if text is None or program.count(text) < 1:
         return None
@@ -114,8 +122,10 @@ def _extended(program: str, target: Target, extra: Mapping[str, str]) -> str | N
     return _with_imports(code)
 
 
-def _fill(value: str, call: str) -> str:
-    return value.replace("CALL", call)
+def _fill(value: str, call: ast.Call) -> str:
+    """Put the call itself or its first argument into an expression that asks for them."""
+    first = ast.unparse(call.args[0]) if call.args else "0"
+    return re.sub(r"\bARG\b", lambda _: first, re.sub(r"\bCALL\b", lambda _: ast.unparse(call), value))
 
 
 def _with_imports(code: str) -> str | None:
@@ -191,7 +201,8 @@ def with_objects(
     if target.kind == "property":
         required = []
     pools = [
-        [*objects.of(class_names(item.type or ""))[:2], *values(item, seen.get(item.name, ()))[:3]] for item in required
+        [*objects.of(class_names(item.type or ""))[:2], *_standalone(values(item, seen.get(item.name, ())))[:3]]
+        for item in required
     ]
     rows = list(itertools.islice(_diagonal(pools), 6)) if all(pools) else []
     for receiver in receivers:
@@ -264,7 +275,7 @@ def _argument_lists(
 ) -> Iterator[str]:
     """Yield argument lists: the required parameters with varying values, then one optional parameter more each."""
     required = [item for item in parameters if item.default is None and not item.name.startswith("*")]
-    pools = [values(item, seen.get(item.name, ()))[:4] for item in required]
+    pools = [_standalone(values(item, seen.get(item.name, ())))[:4] for item in required]
     if not all(pools):
         return
     rows = list(itertools.islice(_diagonal(pools), 10))
@@ -273,7 +284,7 @@ def _argument_lists(
     if target.added or not target.new:
         yield from (_arguments(required, row) for row in rows)
     for option in options[:4]:
-        for value in values(option, seen.get(option.name, ()))[:2]:
+        for value in _standalone(values(option, seen.get(option.name, ())))[:2]:
             for row in rows[:3]:
                 base = _arguments(required, row)
                 yield f"{base}, {option.name}={value}" if base else f"{option.name}={value}"
@@ -281,6 +292,11 @@ def _argument_lists(
         if item.name.startswith("*") and not item.name.startswith("**") and not required:
             yield from ("np.array([3.0, 1.0]), np.array([2.0, 5.0])", "'a', 'b'", "1, 2")
     yield from (_arguments(required, row) for row in rows)
+
+
+def _standalone(expressions: Sequence[str]) -> list[str]:
+    """Return the expressions that do not ask for a call around them."""
+    return [text for text in expressions if not re.search(r"\b(?:CALL|ARG)\b", text)]
 
 
 def _diagonal(pools: Sequence[Sequence[_T]]) -> Iterator[tuple[_T, ...]]:

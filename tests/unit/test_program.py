@@ -18,6 +18,7 @@ REACHES = [
     ("partial", "import numpy as np, functools\ndef solve(x): return functools.partial(np.linalg.vecdot, x)(x)", True),
     ("handed over", "import numpy as np\ndef solve(x): return list(map(np.linalg.vecdot, x, x))", True),
     ("another path of the package", "import numpy as np\ndef solve(x): return np.vecdot(x, x)", True),
+    ("a namesake", "import numpy as np\ndef solve(x): return np.ma.vecdot(x, x)", False),
     ("another name", "import numpy as np\ndef solve(x): return np.vdot(x, x)", False),
     ("another package", "import other\ndef solve(x): return other.vecdot(x, x)", False),
     ("only mentioned", "import numpy as np\ndef solve(x): return np.linalg.vecdot", False),
@@ -33,12 +34,20 @@ REACHES = [
 
 @pytest.mark.parametrize(("name", "code", "expected"), REACHES, ids=[row[0] for row in REACHES])
 def test_reaches_target(name, code, expected):
-    assert program.reaches_target(ast.parse(code), None, API, method=False) is expected
+    goal = program.Goal(api=API, namesakes=frozenset({"numpy.ma.vecdot"}))
+    assert program.reaches_target(ast.parse(code), None, goal) is expected
 
 
 def test_context_imports_count():
     context = ast.parse("import numpy as np")
-    assert program.reaches_target(ast.parse("def solve(x): return np.linalg.vecdot(x, x)"), context, API, method=False)
+    code = ast.parse("def solve(x): return np.linalg.vecdot(x, x)")
+    assert program.reaches_target(code, context, program.Goal(api=API))
+
+
+def test_the_leaf_on_any_receiver_counts_for_a_method():
+    code = ast.parse("def solve(x): return x.view().vecdot(x)")
+    assert program.reaches_target(code, None, program.Goal(api="numpy.Array.vecdot", method=True))
+    assert not program.reaches_target(code, None, program.Goal(api="numpy.vecdot"))
 
 
 STUBS = [

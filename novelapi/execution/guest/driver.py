@@ -153,6 +153,7 @@ class Candidate:
             found = find_targets(start["specs"]) if start["mode"] != "plain" else []
             self.codes = frozenset(spy.codes_of(found))
             evidence.OWNERS[:] = [target.owner for target in found if isinstance(target.owner, type)]
+            surveys = [targets.survey(target) for target in found] if start.get("survey") else []
             for number, target in enumerate(found):
                 spy.install(number, target, self.host)
             reseed(start["seed"])
@@ -169,7 +170,7 @@ class Candidate:
         self.parameters = server.parameters_of(start["signature"], self.namespace)
         self.context_names = dict(self.namespace)
         self.host.environment = dict(self.namespace)
-        self.channel.send({"op": "ready"})
+        self.channel.send({"op": "ready", "surveys": surveys})
         return True
 
     def load(self, request):

@@ -173,6 +173,20 @@ def locate(target):
     return target.places
 
 
+def survey(target):
+    """Return (paths, namesakes): where modules of the target's package hold it, and where they hold another object of its name.
+
+    Both as dotted paths. It tells a call of `np.outer` from one of `np.linalg.outer`.
+    """
+    leaf, root = target.name, target.api.split(".")[0]
+    paths, namesakes = [], []
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == root and isinstance(module, types.ModuleType) and leaf in vars(module):
+            known = vars(module)[leaf] is target.real
+            (paths if known else namesakes).append("%s.%s" % (name, leaf))
+    return sorted(paths), sorted(namesakes)
+
+
 def put(target, replacement):
     """Put the replacement on every reference."""
     if target.kind in ("function", "class", "object") and not isinstance(target.owner, type):

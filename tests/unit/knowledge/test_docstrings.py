@@ -68,7 +68,7 @@ def test_style_is_chosen_per_docstring(text, style):
         (SPHINX, "x", None, "The operand."),
         (SPHINX, "mode", "int", "How."),
         (BULLETS, "x", None, "The operand."),
-        (BULLETS, "mode", None, "*(optional)* How."),
+        (BULLETS, "mode", None, "How."),
     ],
 )
 def test_parameters(text, name, kind, description):

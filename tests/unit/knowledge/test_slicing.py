@@ -27,7 +27,11 @@ TABLE = [
     ("y = unknown()\nabs(y)", None),
     ("def f(a):\n    return a\nx = 2\nf(x)", "def f(a):\n    return a\n\n\nx = 2\nf(x)\n"),
     ("x = 1\nx = 2\nabs(x)", "x = 2\nabs(x)\n"),  # the last definition counts
-    ("from __future__ import annotations\nimport a\na.b()", "from __future__ import annotations\nimport a\n\na.b()\n"),
+    (
+        "from __future__ import annotations\nx: int = 1\nabs(x)",
+        "from __future__ import annotations\n\nx: int = 1\nabs(x)\n",
+    ),
+    ("from __future__ import annotations\nimport a\na.b()", "import a\n\na.b()\n"),  # nothing is annotated
     ("t = [Table(i) for i in range(2)]\nlen(t)", "from lib import Table\n\nt = [Table(i) for i in range(2)]\nlen(t)\n"),
 ]
 

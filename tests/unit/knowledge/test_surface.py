@@ -46,6 +46,11 @@ def test_result(signature, returns):
     assert surface_of(candidate(signature), [], {}, {}).returns == returns
 
 
+def test_signatures_hold_no_documentation():
+    text = "(x: Annotated[int, Doc('long text')] = 1, *, y: 'str | None' = None) -> 'int'"
+    assert surface_of(candidate(text), [], {}, {}).signature == "(x: int=1, *, y: str | None=None) -> int"
+
+
 def test_no_addresses():
     parameters = (Parameter(name="x", kind="keyword_only", default="<object object at 0x7f00deadbeef>"),)
     surface = surface_of(candidate("(*, x=<object object at 0x7f00deadbeef>)", parameters), [], {}, {})

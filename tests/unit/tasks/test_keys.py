@@ -10,6 +10,7 @@ from tasks._keys import task_key
 
 CELL = Cell(
     experiment="numpy-copy",
+    group="numpy",
     model="copy",
     model_revision="copy-1",
     condition="full",
