@@ -221,6 +221,9 @@ def _reach(path: str, reading: Reading) -> tuple[str, str]:
             return alias, ""
         if parent == target:
             return f"{alias}.{leaf}", ""
+    if parent.rsplit(".", 1)[-1][:1].isupper():  # a class: its members cannot be imported
+        owner, needed = _reach(parent, reading)
+        return f"{owner}.{leaf}", needed
     return leaf, f"from {parent} import {leaf}" if parent else ""
 
 

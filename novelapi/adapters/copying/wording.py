@@ -99,7 +99,7 @@ def _said(text: str, name: str) -> str | None:
     """Find `name=value`, `name set to value`, `name value` in the wording."""
     linking = r"`?\s*(?:=|is|of|set to|equal to|as|being|to|:)?\s*`?"
     match = re.search(rf"(?<!\w)`?{re.escape(name)}{linking}({_LITERAL})(?!\w)", text)
-    return match[1] if match else None
+    return match[1] if match and _is_value(match[1]) else None
 
 
 def _is_value(text: str) -> bool:
