@@ -13,14 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from novelapi.adapters.copying.calls import (
-    Arguments,
-    Usage,
-    bind_by_example,
-    bind_by_parameters,
-    positional_arguments,
-    usages,
-)
+from novelapi.adapters.copying.binding import Arguments, bind_by_example, bind_by_parameters, positional_arguments
+from novelapi.adapters.copying.examples import Usage, usages
 from novelapi.adapters.copying.memory import Memory
 from novelapi.adapters.copying.reading import (
     Document,
@@ -114,6 +108,7 @@ class CopyModel:
             for second, arguments in enumerate(_bindings(reading, callee)):
                 attributes = [name for usage in callee.usages for name in usage.attributes]
                 for third, wrapper in enumerate(wrappers(reading.description, attributes)):
+                    # Another thing to call is a bolder guess than another way to call it.
                     scored.append((2 * first + second + third, _write(reading, callee, arguments, wrapper)))
         scored.sort(key=lambda item: item[0])  # stable: equal ranks keep their order
         answers = dict.fromkeys(text for _, text in scored)
@@ -178,7 +173,7 @@ def _bindings(reading: Reading, callee: _Callee) -> list[Arguments]:
     constants = {name: value for usage in callee.usages for name, value in reversed(usage.constants.items())}
     by_example: list[Arguments] = []
     for usage in sorted(callee.usages, key=lambda usage: -_fit(usage, reading)):
-        bound = bind_by_example(entry, usage, described(wording))
+        bound = bind_by_example(entry, usage, dict(described(wording)))
         if bound is not None:
             wanted = options(wording, entry, (), usage.constants)
             kept = [
@@ -188,7 +183,7 @@ def _bindings(reading: Reading, callee: _Callee) -> list[Arguments]:
     ways = [*by_example, positional_arguments(entry, callee.is_method)]
     if callee.parameters is not None:
         values = options(wording, entry, callee.parameters, constants)
-        bound = bind_by_parameters(entry, callee.parameters, callee.is_method, described(wording), values)
+        bound = bind_by_parameters(entry, callee.parameters, callee.is_method, dict(described(wording)), values)
         ways.insert(0 if not bound.guessed else len(by_example), bound)
     return list(dict.fromkeys(ways))
 
@@ -226,6 +221,9 @@ def _reach(path: str, reading: Reading) -> tuple[str, str]:
             return alias, ""
         if parent == target:
             return f"{alias}.{leaf}", ""
+    if parent.rsplit(".", 1)[-1][:1].isupper():  # a class: its members cannot be imported
+        owner, needed = _reach(parent, reading)
+        return f"{owner}.{leaf}", needed
     return leaf, f"from {parent} import {leaf}" if parent else ""
 
 

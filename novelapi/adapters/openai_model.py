@@ -198,6 +198,8 @@ class OpenAIModel:
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
         if self._profile.extra_body:
             options["extra_body"] = self._profile.extra_body
+        if request.logprobs:
+            options["logprobs"] = 1 if self._profile.mode == "completions" else True
         if self._profile.mode == "completions":
             return await client.completions.create(prompt=request.prompt, **options)
         if request.tools:
@@ -214,8 +216,9 @@ class OpenAIModel:
         choices = getattr(response, "choices", None)
         if not isinstance(choices, list) or not choices:
             raise ValueError("the answer holds no choices; is this an OpenAI-compatible address?")
+        found = sorted(choices, key=lambda item: item.index or 0)[: request.n - got]
         texts, thinking, finish = [], [], []
-        for choice in sorted(choices, key=lambda item: item.index or 0)[: request.n - got]:
+        for choice in found:
             message = getattr(choice, "message", None)
             raw = choice.text if self._profile.mode == "completions" else getattr(message, "content", None)
             apart = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or ""
@@ -228,7 +231,8 @@ class OpenAIModel:
             texts=tuple(texts),
             thinking=tuple(thinking) if any(thinking) else (),
             finish=tuple(finish),
-            tool_calls=_tool_calls(choices[0]),
+            logprobs=tuple(map(_logprob, found)) if request.logprobs else (),
+            tool_calls=_tool_calls(found[0]),
             prompt_tokens=getattr(usage, "prompt_tokens", None) or estimate_tokens(request.prompt + str(request.turns)),
             completion_tokens=getattr(usage, "completion_tokens", None) or sum(map(estimate_tokens, texts)),
         )
@@ -257,6 +261,16 @@ class OpenAIModel:
             f"{self._base_url or 'the endpoint'} answered 404 ({one_line(error.message)}); check --base-url, "
             "which usually ends in /v1"
         )
+
+
+def _logprob(choice: Any) -> float | None:
+    """Return the log-probability of a text, in the form of chat or of bare completions."""
+    found = getattr(choice, "logprobs", None)
+    tokens = getattr(found, "token_logprobs", None)
+    if tokens is None:
+        tokens = [token.logprob for token in getattr(found, "content", None) or []]
+    known = [value for value in tokens if value is not None]
+    return sum(known) if known else None
 
 
 def _tool_calls(choice: Any) -> tuple[ToolCall, ...]:

@@ -20,7 +20,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, spec TEX
 
 def request_spec(completer: StreamingCompleter, request: Request) -> dict[str, Any]:
     """Return everything that decides the answer: model revision, adapter, engine, prompt digest and sampling."""
-    asked = {name: value for name, value in request.normalised().to_row().items() if value not in (None, [])}
+    asked = {name: value for name, value in request.normalised().to_row().items() if value not in (None, [], False)}
     return {
         "revision": completer.revision,
         "adapter": completer.adapter_sha,

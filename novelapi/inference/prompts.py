@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import Field
 
 from novelapi.fingerprint import text_digest
-from novelapi.inference.markdown import nested
 from novelapi.inference.templates import render_template
 from novelapi.records.base import Record
 from novelapi.records.task import Task, TaskInput
@@ -45,7 +44,7 @@ def build_prompt(task: Task, knowledge: str) -> str:
     visible = [_call(task.entry_point, item) for item in task.inputs if not item.hidden]
     text = render_template(
         "completion",
-        knowledge=nested(knowledge.strip("\n"), 3),
+        knowledge=knowledge.strip("\n"),
         context=task.context_code.strip("\n"),
         description=task.description.strip(),
         kind=task.kind,

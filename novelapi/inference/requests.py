@@ -95,6 +95,7 @@ def join_completions(parts: Sequence[Completion]) -> Completion:
     return Completion(
         texts=tuple(text for part in parts for text in part.texts),
         thinking=thinking if any(thinking) else (),
+        logprobs=tuple(value for part in parts for value in part.logprobs),
         tool_calls=next((part.tool_calls for part in parts if part.texts), ()),
         finish=tuple(reason for part in parts for reason in part.finish),
         prompt_tokens=max((part.prompt_tokens for part in parts), default=0),

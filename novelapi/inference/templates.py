@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from novelapi.fingerprint import text_digest
-from novelapi.inference.markdown import fenced
+from novelapi.inference.markdown import fenced, nested
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,4 +42,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["fenced"] = fenced
+    environment.filters["nested"] = partial(nested, level=3)
     return environment

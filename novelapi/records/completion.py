@@ -38,6 +38,9 @@ class Request(Record):
     json_schema: dict[str, Any] | None = None
     """JSON schema that the answer must satisfy, for endpoints with structured outputs; null for free text."""
 
+    logprobs: bool = False
+    """Whether the log-probability of each text is wanted, where the endpoint offers it."""
+
     seed: int = 0
     """Sampling seed; without meaning when greedy."""
 
@@ -96,6 +99,9 @@ class Completion(Record):
 
     finish: tuple[str, ...] = ()
     """Why each text ended: `stop`, `length` ..."""
+
+    logprobs: tuple[float | None, ...] = ()
+    """Log-probability of each text (sum over its tokens); empty unless asked for, null where the endpoint has none."""
 
     tool_calls: tuple[ToolCall, ...] = ()
     """Functions that the first text asks to be called."""

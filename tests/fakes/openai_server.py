@@ -101,6 +101,23 @@ def fake_openai(behaviour: Behaviour = echo, models: tuple[str, ...] = ("tiny",)
                 return self._send(error(404, "no such page"))
             if body["model"] not in state.models:
                 return self._send(error(404, f"The model `{body['model']}` does not exist."))
+            if self.path == "/v1/embeddings":
+                state.requests.append(body)
+                rows = [
+                    {"object": "embedding", "index": i, "embedding": [float(len(text)), 1.0]}
+                    for i, text in enumerate(body["input"])
+                ]
+                return self._send(
+                    Reply(
+                        200,
+                        {
+                            "object": "list",
+                            "model": body["model"],
+                            "data": rows[::-1],
+                            "usage": {"prompt_tokens": 0, "total_tokens": 0},
+                        },
+                    )
+                )
             prompt = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
             with state.lock:
                 state.requests.append(body)

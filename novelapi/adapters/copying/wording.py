@@ -11,7 +11,7 @@ from novelapi.adapters.copying.reading import Parameter
 from novelapi.adapters.copying.words import likeness, mentions
 
 _LITERAL = r"(?:True|False|None|-?\d+(?:\.\d*)?(?:e-?\d+)?|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\))"
-_BULLET = re.compile(r"^\s*[-*] (?:[^`]{0,20})`([^`]+)`[^:]*:?\s*(.*)$")
+_BULLET = re.compile(r"^\s*[-*] ([^`]{0,40})`([^`]+)`[^:]*:?\s*(.*)$")
 _ALIKE = 0.4
 """Share of common words from which two descriptions are taken to speak of the same thing."""
 
@@ -41,10 +41,11 @@ _WRAPPERS: tuple[tuple[str, str], ...] = (
 def wrappers(description: str, attributes: Iterable[str]) -> list[str]:
     """Return templates around the call, best guess first; a bare `{}` is always among them.
 
-    Only sentences that say what is returned count: elsewhere the same phrases describe the operation itself.
+    Only sentences that say what is returned count, without what they quote of the result's own documentation:
+    elsewhere the same phrases describe the operation itself.
     """
     sentences = re.findall(r"[^.\n]*\breturn\b[^\n]*", description, flags=re.IGNORECASE)
-    asked = re.sub(r"\([^)]*\)", "", sentences[-1]) if sentences else ""
+    asked = re.sub(r"\([^)]*\)|\bresult: .*", "", sentences[-1]) if sentences else ""
     found = [template for pattern, template in _WRAPPERS if re.search(pattern, asked, flags=re.IGNORECASE)]
     keys = re.findall(r"'(\w+)'", asked) if re.search(r"\bdictionary\b.*\battributes\b", asked) else []
     if keys:
@@ -53,9 +54,10 @@ def wrappers(description: str, attributes: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*found, *read, "{}"]))
 
 
-def described(description: str) -> dict[str, str]:
-    """Return what the bullets of a wording say of each name or value in back quotes."""
-    return {found[1]: found[2] for line in description.splitlines() if (found := _BULLET.match(line)) and found[2]}
+def described(description: str) -> list[tuple[str, str]]:
+    """Return what the bullets of a wording say of names and values in back quotes, in order."""
+    bullets = (_BULLET.match(line) for line in description.splitlines())
+    return [(found[2], found[3]) for found in bullets if found and found[3]]
 
 
 def options(
@@ -72,7 +74,7 @@ def options(
     known = {item.name for item in parameters} or set(constants)
     plain = "\n".join(line for line in description.splitlines() if not _BULLET.match(line))
     found = {name: value for name in sorted(known - set(entry)) if (value := _said(plain, name))}
-    for value, words in described(description).items():
+    for value, words in described(description):
         if value not in entry and _is_value(value):
             left = [item for item in parameters if item.name not in found and item.name not in entry]
             name = _parameter_for(value, words, left, constants)
@@ -97,7 +99,7 @@ def _said(text: str, name: str) -> str | None:
     """Find `name=value`, `name set to value`, `name value` in the wording."""
     linking = r"`?\s*(?:=|is|of|set to|equal to|as|being|to|:)?\s*`?"
     match = re.search(rf"(?<!\w)`?{re.escape(name)}{linking}({_LITERAL})(?!\w)", text)
-    return match[1] if match else None
+    return match[1] if match and _is_value(match[1]) else None
 
 
 def _is_value(text: str) -> bool:

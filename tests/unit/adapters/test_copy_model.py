@@ -95,6 +95,12 @@ def test_what_each_component_gives(knowledge, code):
         ("from numpy import linalg as LA", "numpy.linalg.cross", "LA.cross(x, axis)"),
         ("from pandas import DataFrame", "pandas.DataFrame.case_when", "x.case_when(axis)"),
         ("", "json.dumps", "from json import dumps\n\n\ndumps(x, axis)"),
+        # A member of a class without a receiver: the entry point has exactly its parameters.
+        (
+            "import scipy",
+            "scipy.signal.Window.from_parts`\n\n- `x`\n- `axis`\n\n`x",
+            "from scipy.signal import Window\n\n\nWindow.from_parts(x, axis)",
+        ),
     ],
 )
 def test_how_a_path_is_reached(context, name, code):
@@ -162,6 +168,8 @@ def test_descriptions_tell_which_parameter_is_meant():
         ("The method is 'nearest'.", "np.thing(x, method='nearest')"),
         ("Set `keepdims` to True.", "np.thing(x, keepdims=True)"),
         ("- fixed: `float` for this choice: The type of the result.", "np.thing(x, dtype=float)"),
+        # What stands in parentheses behind a name need not be a value.
+        ("The method (e.g. of the normal distribution) is free.", "np.thing(x)"),
         # Being mentioned is not being set.
         ("Mind the method and the axis.", "np.thing(x)"),
         # What the documentation of a parameter says of another one is not an order.

@@ -278,3 +278,16 @@ def test_killed_and_restarted_no_request_is_sent_twice(tmp_path):
         result = complete_tasks(tasks, prompts, model(server), Sampling(), cache, tmp_path / "cell")
     assert (result.resumed, result.answered) == (12, 18)
     assert sum(server.prompts.values()) == 31  # one of them was refused
+
+
+def test_log_probabilities_are_summed_where_the_endpoint_offers_them():
+    body = chat(["ab", "c"])
+    body["choices"][0]["logprobs"] = {
+        "content": [{"token": t, "logprob": -0.5, "bytes": None, "top_logprobs": []} for t in "ab"]
+    }
+    with fake_openai(lambda _, __: Reply(200, body)) as server:
+        ((_, asked),) = model(server).stream([Request(prompt="p", n=2, temperature=1, logprobs=True)])
+        ((_, not_asked),) = model(server).stream([Request(prompt="p", n=2, temperature=1)])
+    assert asked.logprobs == (-1.0, None)
+    assert not_asked.logprobs == ()
+    assert [request.get("logprobs") for request in server.requests] == [True, None]

@@ -14,45 +14,16 @@ from novelapi.inference.profile import ModelProfile
 from novelapi.records.cell import Sampling
 from novelapi.records.completion import Request
 from tests.fakes.tasks import numpy_task
+from tests.fakes.tiny_model import build_tiny_model
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra train is not installed")
 
-TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['content'] }}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|im_start|>{% endif %}"
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    tokenizers = pytest.importorskip("tokenizers")
-    pre_tokenizers, trainers = tokenizers.pre_tokenizers, tokenizers.trainers
     path = tmp_path_factory.mktemp("model") / "tiny"
-    bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = tokenizers.decoders.ByteLevel()
-    special = ["<|end|>", "<|im_start|>", "<|im_end|>"]
-    bpe.train_from_iterator(
-        ["def solve(x):\n    return x\n"] * 10,
-        trainers.BpeTrainer(
-            vocab_size=300, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
-        ),
-    )
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", pad_token="<|end|>")
-    fast.chat_template = TEMPLATE
-    fast.save_pretrained(path)
-    torch.manual_seed(0)
-    config = transformers.Qwen2Config(
-        vocab_size=bpe.get_vocab_size(),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=256,
-        eos_token_id=0,
-        bos_token_id=None,
-        tie_word_embeddings=True,
-    )
-    transformers.Qwen2ForCausalLM(config).save_pretrained(path)
+    build_tiny_model(path)
     return path
 
 
@@ -88,7 +59,7 @@ def test_drawing_leaves_the_global_random_state_alone(folder):
 def test_the_chat_template_is_used_unless_bare_text_is_asked_for(folder):
     chat = TransformersModel(folder)
     bare = TransformersModel(folder, profile=ModelProfile(mode="completions"))
-    assert chat.count_tokens("x") == bare.count_tokens("x") + 3
+    assert chat.count_tokens("x") > bare.count_tokens("x") == 1
 
 
 def test_a_prompt_beyond_the_window_is_marked_and_the_rest_is_answered(folder):

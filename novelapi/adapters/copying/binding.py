@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from novelapi.adapters.copying.reading import Parameter, import_aliases
+from novelapi.adapters.copying.examples import Usage, is_literal, names_in, needed_before
+from novelapi.adapters.copying.reading import Parameter
 from novelapi.adapters.copying.words import likeness, mentions
 
 _ALIKE = 0.6
@@ -32,34 +32,6 @@ class Arguments:
     def text(self) -> str:
         """Return what stands in the parentheses."""
         return ", ".join([*self.positional, *(f"{name}={value}" for name, value in self.keywords)])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Usage:
-    """One call in an example, and what surrounds it."""
-
-    path: str
-    """Dotted path of what is called; `.leaf` for a method of an object."""
-    call: ast.Call
-    tree: ast.Module
-    attributes: tuple[str, ...] = ()
-    """Attributes that the example reads from the result."""
-
-    @property
-    def constants(self) -> dict[str, str]:
-        """Keyword arguments that are written as literals."""
-        pairs = ((item.arg, item.value) for item in self.call.keywords)
-        return {name: ast.unparse(value) for name, value in pairs if name and _is_literal(value)}
-
-
-def usages(tree: ast.Module) -> Iterator[Usage]:
-    """Yield the calls of an example in order, printing aside."""
-    aliases = import_aliases(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            path = _dotted(node.func, aliases)
-            if path and path != "print":
-                yield Usage(path=path, call=node, tree=tree, attributes=tuple(_attributes_of(node, tree)))
 
 
 def positional_arguments(entry: Sequence[str], is_method: bool) -> Arguments:
@@ -149,19 +121,19 @@ def bind_by_example(entry: Sequence[str], usage: Usage, described: Mapping[str, 
         slots.insert(0, ("", call.func.value))
     filled: dict[int, str] = {}
     for index, (name, value) in enumerate(slots):
-        about = [own for own in left if name and not _is_literal(value) and mentions(described.get(own, ""), name)]
+        about = [own for own in left if name and not is_literal(value) and mentions(described.get(own, ""), name)]
         own = name if name in left else next(iter(about), ast.unparse(value))
         if own in left:
             filled[index] = own
             left.remove(own)
     for wanted_literal in (False, True):
         for index, (name, value) in enumerate(slots):
-            is_option = bool(name) and _is_literal(value)
+            is_option = bool(name) and is_literal(value)
             if left and index not in filled and is_option is wanted_literal:
                 filled[index] = left.pop(0)
     texts = [filled.get(index, ast.unparse(value)) for index, (_, value) in enumerate(slots)]
-    free = {node.id for i, (_, value) in enumerate(slots) if i not in filled for node in _names(value)}
-    setup = _slice(usage.tree, call, free - set(entry))
+    free = {node.id for i, (_, value) in enumerate(slots) if i not in filled for node in names_in(value)}
+    setup = needed_before(usage.tree, call, free - set(entry))
     if setup is None:
         return None
     pairs = [(name, text) for (name, _), text in zip(slots, texts, strict=True)]
@@ -171,58 +143,6 @@ def bind_by_example(entry: Sequence[str], usage: Usage, described: Mapping[str, 
         keywords=tuple((name, text) for name, text in pairs if name and name != "**"),
         setup=tuple(setup),
     )
-
-
-def _slice(tree: ast.Module, call: ast.Call, needed: set[str]) -> list[str] | None:
-    """Return the example's statements before the call that define what the call needs; null if some of it is not."""
-    kept: list[str] = []
-    needed = needed - set(import_aliases(tree)) - set(dir(builtins))
-    for node in reversed([node for node in tree.body if (node.end_lineno or 0) < call.lineno]):
-        if isinstance(node, ast.Assign) and {item.id for target in node.targets for item in _names(target)} & needed:
-            kept.append(ast.unparse(node))
-            needed -= {item.id for target in node.targets for item in _names(target) if isinstance(item.ctx, ast.Store)}
-            needed |= {item.id for item in _names(node.value)} - set(import_aliases(tree)) - set(dir(builtins))
-    return kept[::-1] if not needed else None
-
-
-def _attributes_of(call: ast.Call, tree: ast.Module) -> Iterator[str]:
-    """Yield the attributes that an example reads from the result of a call."""
-    assigned = {
-        node.targets[0].id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and node.value is call and isinstance(node.targets[0], ast.Name)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (
-            node.value is call or (isinstance(node.value, ast.Name) and node.value.id in assigned)
-        ):
-            yield node.attr
-
-
-def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
-    """Return the path of a called expression: imported names resolved, `.leaf` for a method of an object."""
-    if isinstance(node, ast.Name):
-        return aliases.get(node.id, "")
-    if not isinstance(node, ast.Attribute):
-        return ""
-    root: ast.expr = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if isinstance(root, ast.Name) and root.id in aliases:
-        return ast.unparse(node).replace(root.id, aliases[root.id], 1)
-    return f".{node.attr}"
-
-
-def _names(node: ast.AST) -> list[ast.Name]:
-    return [item for item in ast.walk(node) if isinstance(item, ast.Name)]
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        return False
-    return True
 
 
 def _similar(first: str, second: str) -> bool:
