@@ -15,12 +15,17 @@ import numpy as np
 from scipy.special import betaincinv, gammaln, ndtr, ndtri
 
 from novelapi.reporting.stats.clusters import Clusters, Floats
+from novelapi.reporting.stats.equivalence import show_equivalence
+from novelapi.reporting.stats.interaction import join_intervals, permute_sets
 from novelapi.reporting.stats.intervals import Interval, difference_intervals, proportion_intervals
+from novelapi.reporting.stats.mixed import compare_over_models
 from novelapi.reporting.stats.permutation import sign_flip_p
+from novelapi.reporting.stats.power import detectable_difference
 
 ICC = 0.3
 SHARED = 0.5
 MOST_TASKS = 5
+FIELDS = ("first", "second", "gains", "losses", "counts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +38,37 @@ class Pairs:
     losses: Floats
     counts: Floats
 
+    @property
+    def discordant(self) -> Floats:
+        """Tasks that exactly one condition solves."""
+        return self.gains + self.losses
+
+    def part(self, apis: slice) -> Pairs:
+        """Return some of the APIs."""
+        return Pairs(**{name: getattr(self, name)[apis] for name in FIELDS})
+
+    def first_columns(self, simulations: int) -> Pairs:
+        """Return the first simulations."""
+        return Pairs(**{name: getattr(self, name)[:, :simulations] for name in FIELDS})
+
     def table(self, sums: Floats) -> Clusters:
         names = tuple(f"api{index:05d}" for index in range(len(sums)))
         return Clusters(names=names, sums=sums, counts=self.counts)
 
 
-def simulate(apis: int, first: float, second: float, simulations: int, seed: int, icc: float = ICC) -> Pairs:
-    """Draw 1 to 5 tasks an API and both conditions' outcomes with the given true rates."""
+def simulate(
+    apis: int, first: float, second: float, simulations: int, seed: int, icc: float = ICC, stream: int | None = None
+) -> Pairs:
+    """Draw 1 to 5 tasks an API and both conditions' outcomes with the given true rates.
+
+    Streams of one seed share their tasks and the difficulty of their APIs, as models do.
+    """
     generator = np.random.default_rng([seed, apis, simulations])
     shape = (apis, simulations)
     counts = generator.integers(1, MOST_TASKS + 1, shape)
     common = np.sqrt(SHARED) * generator.normal(size=shape)
+    if stream is not None:
+        generator = np.random.default_rng([seed, apis, simulations, stream])
     rates: list[Floats] = []
     for rate in (first, second):
         latent = common + np.sqrt(1 - SHARED) * generator.normal(size=shape)
@@ -123,6 +148,83 @@ def report_false_positives(simulations: int) -> None:
         )
 
 
+def report_interactions(simulations: int, null: int) -> None:
+    print("\nInteractions (a third of the APIs against the rest): coverage of 95 % intervals, false positives, in %")
+    print(f"{'APIs':>5} {'shift':>6} {'coverage':>9} {'ours':>6} {'pooled t':>9}")
+    for apis, first, second in ((40, 0.4, 0.4), (60, 0.3, 0.5), (150, 0.3, 0.5)):
+        size = apis // 3
+        pairs = simulate(apis, first, second, max(simulations, null), seed=4, icc=0.5)
+        one, other = pairs.part(slice(0, size)), pairs.part(slice(size, apis))
+        intervals = [
+            difference_intervals(p.table(p.gains), p.table(p.losses), draws=2000)
+            for p in (one.first_columns(simulations), other.first_columns(simulations))
+        ]
+        bounds = [join_intervals(a, b) for a, b in zip(*intervals, strict=True)]
+        covered = np.mean([low <= 0 <= high for low, high in bounds])
+        ours = naive = 0
+        for column in range(null):
+            net = [(p.gains - p.losses)[:, column : column + 1] for p in (one, other)]
+            counts = [p.counts[:, column : column + 1] for p in (one, other)]
+            ours += permute_sets(net[0], counts[0], net[1], counts[1], permutations=499, seed=column) <= 0.05
+            naive += pooled_t(net, counts, [p.discordant[:, column] for p in (one, other)]) <= 0.05
+        print(
+            f"{apis:5d} {second - first:6.2f} {100 * covered:9.1f} {100 * ours / null:6.2f} {100 * naive / null:9.2f}"
+        )
+
+
+def pooled_t(net: list[Floats], counts: list[Floats], discordant: list[Floats]) -> float:
+    """Two-sided Welch test on tasks, as if they were independent."""
+    means, variances = [], []
+    for sums, number, moved in zip(net, counts, discordant, strict=True):
+        mean = sums.sum() / number.sum()
+        means.append(mean)
+        variances.append((moved.sum() / number.sum() - mean**2) / number.sum())
+    return float(2 * ndtr(-abs(means[1] - means[0]) / np.sqrt(sum(variances) or 1.0)))
+
+
+def report_models(simulations: int) -> None:
+    print("\nComparison over four models on the same tasks: coverage, false positives of both tests, in %")
+    print(f"{'APIs':>5} {'first':>6} {'second':>7} {'coverage':>9} {'no difference':>14} {'equal models':>13}")
+    for apis, first, second in ((40, 0.4, 0.4), (60, 0.2, 0.5), (150, 0.4, 0.4)):
+        models = [simulate(apis, first, second, simulations, seed=5, icc=0.5, stream=number) for number in range(4)]
+        sums = np.stack([m.gains - m.losses for m in models], axis=2)
+        covered = none = equal = 0
+        for column in range(simulations):
+            names = tuple(f"api{index:05d}" for index in range(apis))
+            table = Clusters(names=names, sums=sums[:, column], counts=models[0].counts[:, column, None])
+            found = compare_over_models(table, draws=2000, permutations=500)
+            covered += found.interval.low <= second - first <= found.interval.high
+            none += found.p <= 0.05
+            equal += found.p_models <= 0.05
+        shown = f"{100 * none / simulations:14.2f}" if first == second else f"{'-':>14}"
+        print(
+            f"{apis:5d} {first:6.2f} {second:7.2f} {100 * covered / simulations:9.1f} {shown} "
+            f"{100 * equal / simulations:13.2f}"
+        )
+
+
+def report_equivalence(simulations: int) -> None:
+    print("\nEquivalence within 5 points, in %: claimed although the true difference is 5 points; claimed at none")
+    for apis in (40, 150, 600):
+        edge = simulate(apis, 0.5, 0.55, simulations, seed=6)
+        none = simulate(apis, 0.5, 0.5, simulations, seed=7)
+        claimed = [
+            np.mean([e.equivalent for e in show_equivalence(p.table(p.gains), p.table(p.losses), draws=2000)])
+            for p in (edge, none)
+        ]
+        print(f"{apis:5d} APIs {100 * claimed[0]:6.2f} {100 * claimed[1]:6.1f}")
+
+
+def report_power(simulations: int) -> None:
+    print("\nPower: true difference, mean detectable difference, share of simulations that find it, in points and %")
+    for apis, second in ((40, 0.607), (100, 0.529), (300, 0.473)):
+        pairs = simulate(apis, 0.4, second, simulations, seed=8)
+        net = pairs.table(pairs.gains - pairs.losses)
+        stated = np.mean([value for value in detectable_difference(net) if value is not None])
+        found = (sign_flip_p(net, permutations=1000) <= 0.05).mean()
+        print(f"{apis:5d} APIs {100 * (second - 0.4):6.1f} {100 * stated:6.1f} {100 * found:6.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--simulations", type=int, default=2000)
@@ -130,6 +232,10 @@ def main() -> None:
     arguments = parser.parse_args()
     report_coverage(arguments.simulations)
     report_false_positives(arguments.null)
+    report_interactions(arguments.simulations, arguments.null)
+    report_models(arguments.null)
+    report_equivalence(arguments.simulations)
+    report_power(arguments.simulations)
 
 
 if __name__ == "__main__":

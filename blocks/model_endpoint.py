@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
 
 from novelapi.errors import PrerequisiteError
+from novelapi.fingerprint import file_digest
 from novelapi.records.request import ModelAccess
 
 if TYPE_CHECKING:
@@ -52,9 +54,75 @@ def open_completer(model: str, access: ModelAccess) -> Completer:
     """
     from novelapi.adapters.open import open_model
 
-    if access.block is None:
-        return open_model(model, base_url=access.base_url, revision=access.revision, backbones=backbones())
-    return load_endpoint(access.block).open(model)
+    if access.artifact is not None and access.base_url is not None:
+        return within(access, open_served_adapter(access.base_url, Path(access.artifact), access.revision))
+    if access.block is not None:
+        return within(access, load_endpoint(access.block).open(model))
+    from novelapi.inference.profile import read_profile
+
+    completer = open_model(
+        model,
+        base_url=access.base_url,
+        revision=access.revision,
+        profile=read_profile(Path(access.profile)) if access.profile else None,
+        backbones=backbones(),
+        artifact=access.artifact,
+        batch=access.batch,
+    )
+    return within(access, completer)
+
+
+def open_strong(access: ModelAccess) -> Completer | None:
+    """Return the strong model, with a budget of its own of the same size; None if there is none.
+
+    Raises:
+        UnknownNameError: there is no such model.
+        PrerequisiteError: key, address or extra is missing.
+    """
+    if access.strong_model is None:
+        return None
+    own = access.model_copy(
+        update={"base_url": access.strong_base_url, "profile": None, "block": None, "revision": None}
+    )
+    return open_completer(access.strong_model, own)
+
+
+def within(access: ModelAccess, completer: Completer) -> Completer:
+    """Return a completer that keeps to the budget, and offline to what is recorded."""
+    from novelapi.inference.budget import Budget, Meter
+    from novelapi.inference.metered import MeteredCompleter
+    from novelapi.inference.profile import profile_of
+    from novelapi.inference.replay import Replay
+
+    if completer.name == "copy":
+        return completer
+    if access.offline:
+        return Replay(completer)
+    budget = Budget(calls=access.budget_calls, tokens=access.budget_tokens, usd=access.budget_usd)
+    return completer if budget == Budget() else MeteredCompleter(completer, Meter(budget, profile_of(completer)))
+
+
+def open_served_adapter(base_url: str, folder: Path, revision: str | None) -> Completer:
+    """Return the model of a vLLM server with an adapter on top, loaded there under the name of its content.
+
+    Adapters of several cells live beside each other on one server; equal weights are loaded once.
+
+    Raises:
+        PrerequisiteError: the artifact is no adapter.
+        NovelApiError: the server refused it.
+    """
+    from novelapi.adaptation.artifact import DESCRIPTION
+    from novelapi.adapters.openai_model import OpenAIModel
+    from workers.serving import Adapters
+
+    if not (folder / "adapter_config.json").is_file():
+        raise PrerequisiteError(
+            f"{folder.name} is no LoRA adapter: serve its merged weights, or ask it in this process without --base-url"
+        )
+    name = Adapters(base_url).load(folder)
+    served = OpenAIModel(name, base_url=base_url, api_key=None, revision=revision)
+    served.adapter_sha = file_digest(folder / DESCRIPTION)
+    return served
 
 
 def backbones() -> dict[str, str | None]:

@@ -18,7 +18,7 @@ from prefect.events.schemas.automations import AutomationCore, EventTrigger, Pos
 from prefect.exceptions import ObjectNotFound
 
 from blocks.register import register_blocks
-from deployments.pools import POOLS, Pool, job_template
+from deployments.pools import GpuKind, Pool, job_template, pools
 from flows.rediscover import RELEASED
 from novelapi.errors import PrerequisiteError
 
@@ -28,13 +28,18 @@ HEARTBEAT_S = 180
 TERMINAL = ("Completed", "Failed", "Crashed", "Cancelled")
 
 
-def apply() -> dict[str, list[str]]:
-    """Create or update pools, queues and blocks; return their names by kind."""
+def apply(gpu: GpuKind = "vllm") -> dict[str, list[str]]:
+    """Create or update pools, queues and blocks; return their names by kind.
+
+    Raises:
+        PrerequisiteError: the pool `gpu` exists with workers of another kind.
+    """
+    wanted = pools(gpu)
     with get_client(sync_client=True) as client:
-        for pool in POOLS:
+        for pool in wanted:
             _apply_pool(client, pool)
-    queues = [f"{pool.name}/{queue.name}" for pool in POOLS for queue in pool.queues]
-    return {"pools": [pool.name for pool in POOLS], "queues": queues, "blocks": register_blocks()}
+    queues = [f"{pool.name}/{queue.name}" for pool in wanted for queue in pool.queues]
+    return {"pools": [pool.name for pool in wanted], "queues": queues, "blocks": register_blocks()}
 
 
 def apply_automations() -> list[str]:
@@ -103,7 +108,7 @@ def zombie_runs() -> AutomationCore:
 def _apply_pool(client: SyncPrefectClient, pool: Pool) -> None:
     template = job_template(pool)
     try:
-        client.read_work_pool(pool.name)
+        found = client.read_work_pool(pool.name)
     except ObjectNotFound:
         client.create_work_pool(
             WorkPoolCreate(
@@ -115,6 +120,11 @@ def _apply_pool(client: SyncPrefectClient, pool: Pool) -> None:
             )
         )
     else:
+        if found.type != pool.type:
+            raise PrerequisiteError(
+                f"the pool {pool.name} is of type {found.type}, not {pool.type}: run "
+                f"`prefect work-pool delete {pool.name}` first, then deploy again"
+            )
         client.update_work_pool(
             pool.name,
             WorkPoolUpdate(description=pool.description, base_job_template=template, concurrency_limit=pool.limit),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
-from novelapi.errors import NovelApiError
+from novelapi.errors import NovelApiError, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -17,19 +17,26 @@ def register(app: typer.Typer) -> None:
 
 
 def deploy(
+    gpu: Annotated[
+        str, typer.Option("--gpu", help="Workers of the pool gpu: vllm (processes), docker or kubernetes.")
+    ] = "vllm",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")
     ] = False,
 ) -> None:
     """Check every deployment, create what the Prefect server needs for them, deploy all flows."""
+    from deployments.pools import GpuKind
     from flows.session import emit, prefect_session
+
+    if gpu not in get_args(GpuKind):
+        raise UsageError(f"unknown kind of workers '{gpu}': give one of {', '.join(get_args(GpuKind))}")
 
     with prefect_session(dry=False) as url:
         from deployments.apply import apply, apply_automations
         from deployments.verify import verify
 
         names = verify()
-        done = {"server": [str(url)], **apply()}
+        done = {"server": [str(url)], **apply(cast("GpuKind", gpu))}
         deploy_all()
         done |= {"deployments": [f"{name}/{name}" for name in names], "automations": apply_automations()}
     emit(done, describe, as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -63,20 +63,34 @@ POOLS = (
 )
 
 
+GpuKind = Literal["vllm", "docker", "kubernetes"]
+"""How the pool `gpu` runs flow runs: in processes beside a warm server, or in containers that start their own."""
+
+IMAGE_HOME = "/srv/novelapi/data"
+"""Run folder inside the image; the job templates mount the shared one there."""
+
+
+def pools(gpu: GpuKind = "vllm") -> tuple[Pool, ...]:
+    """Return the pools, with the given kind of workers for the pool `gpu`."""
+    return tuple(pool.model_copy(update={"type": gpu}) if pool.name == "gpu" else pool for pool in POOLS)
+
+
 def job_template(pool: Pool) -> dict[str, Any]:
     """Return a pool's base job template: the worker's own, with our environment and serving program."""
+    home = str(load_settings().home_dir)
     if pool.type == "vllm":
         from workers.vllm import VLLMWorker
 
         template = VLLMWorker.get_default_base_job_template()
         program = Layout(load_settings().home_dir).serve_env / "bin" / "vllm"
-        template["variables"]["properties"]["program"]["default"] = str(program)
-    else:
+        template["variables"]["properties"]["program"]["default"] = str(program) if program.exists() else "vllm"
+    elif pool.type == "process":
         from prefect.workers.process import ProcessWorker
 
         template = ProcessWorker.get_default_base_job_template()
-    home = {"NOVELAPI_HOME": str(load_settings().home_dir)}
-    template["variables"]["properties"]["env"]["default"] = RUN_ENVIRONMENT | home
+    else:
+        template, home = read_template(f"{pool.name}-{pool.type}"), IMAGE_HOME
+    template["variables"]["properties"]["env"]["default"] = RUN_ENVIRONMENT | {"NOVELAPI_HOME": home}
     return template
 
 

@@ -15,7 +15,7 @@ from zoneinfo import available_timezones
 
 from prefect import Flow
 from prefect.client.schemas.schedules import construct_schedule
-from prefect.exceptions import ParameterBindError, ParameterTypeError, ScriptError
+from prefect.exceptions import MissingFlowError, ParameterBindError, ParameterTypeError, ScriptError
 from prefect.flows import load_flow_from_entrypoint
 
 from deployments.entries import PREFECT_YAML, Entry, read_entries
@@ -56,7 +56,7 @@ def load_entry(entry: Entry) -> Flow[..., Any]:
     """
     try:
         return load_flow_from_entrypoint(entry.entrypoint, use_placeholder_flow=False)
-    except (ScriptError, ImportError, AttributeError, ValueError) as error:
+    except (MissingFlowError, ScriptError, ImportError, AttributeError, ValueError) as error:
         cause = error.user_exc if isinstance(error, ScriptError) else error
         raise DataError(f"deployment {entry.name}: cannot import {entry.entrypoint}: {cause}; correct it") from error
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import PurePosixPath
 from types import TracebackType
 from typing import Self
 from uuid import UUID
@@ -49,8 +50,22 @@ def publish_funnel(request: LibraryRequest, stages: list[StageResult]) -> None:
 def publish_report(experiment: str, page: FileResult) -> None:
     """Show where the report lies."""
     create_link_artifact(
-        key=artifact_key("report", experiment), link=(run_layout().home / page.path).as_uri(), link_text=experiment
+        key=artifact_key("report", experiment),
+        link=(run_layout().home / page.path).as_uri(),
+        link_text=experiment,
+        description=f"report of {experiment}, on the machine of the run",
     )
+
+
+def publish_scores(experiment: str, cells: list[FileResult]) -> None:
+    """Show pass@1 per cell; unscored samples stand beside it, never in its denominator."""
+    table = []
+    for cell in cells:
+        passed, failed = cell.counts.get("pass", 0), cell.counts.get("fail", 0)
+        row: dict[str, object] = {"cell": PurePosixPath(cell.path).parent.name}
+        row["pass@1"] = f"{passed / (passed + failed):.3f}" if passed + failed else ""
+        table.append(row | {"pass": passed, "fail": failed, "unscored": cell.counts.get("unscored", 0)})
+    create_table_artifact(key=artifact_key("pass@1", experiment), table=table, description=f"pass@1 of {experiment}")
 
 
 class GridProgress:

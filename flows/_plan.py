@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from flows._runs import InstanceBuild
-from flows.choices import CONDITIONS
-from novelapi.catalog import find_library, groups, libraries
+from flows.choices import CONDITIONS, members
+from novelapi.catalog import find_library
 from novelapi.discovery.requests import find_versions
 from novelapi.fingerprint import digest
+from novelapi.grid.cells import RETRIEVES
 from novelapi.grid.expand import expand_grid
-from novelapi.records.cell import Cell, Condition, Delivery, Sampling
+from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
+from novelapi.records.base import Record
+from novelapi.records.cell import Cell, Condition, Delivery, Retrieval, Sampling
 from novelapi.records.request import LibraryRequest
 from tasks._stage import run_layout
-
-
-def members(group: str) -> list[str]:
-    """Return the libraries of a group; any other name is a single library.
-
-    Raises:
-        UnknownNameError: the name can be neither.
-    """
-    entry = groups().get(group.replace("-", "_"))
-    return list(entry.libraries) if entry else [find_library(group).name]
-
-
-def all_libraries() -> list[str]:
-    """Return every library of the catalogue."""
-    return list(libraries())
 
 
 def resolve(request: LibraryRequest) -> LibraryRequest:
     """Return the request with its two releases filled in, so that equal keys mean equal releases.
 
     Raises:
-        UsageError: no cutoff is known, or no release fits.
+        UsageError: no cutoff is known, no release fits, or nothing can be new between the two.
         IndexUnavailableError: the package index did not answer.
     """
     pair = find_versions(request, run_layout())
+    pair.require_window()
     entry = digest(find_library(request.library))
     return request.model_copy(update={"old": pair.old, "new": pair.new, "cutoff": pair.cutoff, "entry": entry})
 
@@ -47,31 +37,66 @@ def experiment_name(group: str, model: str) -> str:
     return f"{group}-{model}".replace("_", "-")
 
 
-def expand(
+class Asked(Record):
+    """What all cells of a grid share."""
+
+    experiment: str
+    """Name of the experiment."""
+
+    group: str
+    """Group, or library."""
+
+    model: str
+    """Model."""
+
+    instance_sha: str
+    """Digest of the instance."""
+
+    bundles_sha: str
+    """Digest of the knowledge."""
+
+
+def expand(*, experiment: str, built: InstanceBuild, revision: str, **choice: Any) -> list[Cell]:
+    """Return the cells of a grid over a built instance; the choice is that of `cells_of`."""
+    asked = Asked(
+        experiment=experiment,
+        group=built.group,
+        model=built.model,
+        instance_sha=built.instance.sha256,
+        bundles_sha=digest([build.stages[1].sha256 for build in built.libraries], 64),
+    )
+    return cells_of(asked, revision=revision, **choice)
+
+
+def cells_of(
+    asked: Asked,
     *,
-    experiment: str,
-    built: InstanceBuild,
     revision: str,
     conditions: Sequence[Condition] | None,
     deliveries: Sequence[Delivery] | None,
     samples: int,
     seed: int,
     limit: int | None,
+    retrieval: Retrieval | None = None,
+    profile: ModelProfile = DEFAULT_PROFILE,
+    opinion: str | None = None,
 ) -> list[Cell]:
     """Return the cells of a grid in the order of the conditions."""
     pairs = expand_grid(conditions or CONDITIONS, deliveries or ["oracle"])
     return [
         Cell(
-            experiment=experiment,
-            group=built.group,
-            model=built.model,
+            **asked.to_row(),
             model_revision=revision,
             condition=condition,
             delivery=delivery,
-            instance_sha=built.instance.sha256,
-            bundles_sha=digest([build.stages[1].sha256 for build in built.libraries], 64),
-            sampling=Sampling(n=samples, seed=seed),
+            sampling=Sampling(n=samples, seed=seed, max_tokens=profile.max_tokens),
+            opinion=opinion,
+            window=profile.window,
+            retrieval=retrieval if delivery in RETRIEVES else None,
             limit=limit,
         )
         for delivery, condition in pairs
     ]
+
+
+__all__ = ["Asked", "cells_of", "expand", "experiment_name", "members", "resolve"]

@@ -95,6 +95,9 @@ class CellsDone(Record):
     failures: dict[str, str] = Field(default_factory=dict)
     """One line of reason per failed cell."""
 
+    partial: bool = False
+    """Whether every failed cell only ended early: its budget, or a recording that is missing."""
+
 
 class ReportDone(Record):
     """What the flow `report` wrote."""
@@ -123,6 +126,34 @@ class GridDone(Record):
 
     report: ReportDone
     """The page."""
+
+    url: str
+    """Where the Prefect UI shows the run."""
+
+
+class AdaptationDone(Record):
+    """What the flow `adaptation` did."""
+
+    experiment: str
+    """Name of the experiment."""
+
+    tasks: FileResult
+    """Instance of the base."""
+
+    fits: list[FileResult]
+    """Artifacts, in the order of the methods."""
+
+    table: list[dict[str, Any]]
+    """One row per method: efficacy, locality, pass@1 and the rest."""
+
+    cells: CellsDone
+    """Cells on held-out tasks."""
+
+    report: ReportDone
+    """The page."""
+
+    work: Work
+    """Task runs by state."""
 
     url: str
     """Where the Prefect UI shows the run."""

@@ -11,7 +11,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows._artifacts import GridProgress
 from flows._runs import CellsDone, Tally, progress
-from novelapi.errors import NovelApiError
+from novelapi.errors import NovelApiError, PartialError
 from novelapi.records.cell import Cell
 from novelapi.records.request import DIRECT, FileResult, ModelAccess
 from tasks._results import read_finished
@@ -44,6 +44,7 @@ def run_cells(
 
     # Transform: each missing cell is one task run.
     failures: dict[str, str] = {}
+    ended: list[bool] = []
     with GridProgress(experiment, total=len(cells), finished=len(finished)) as bar:
         futures = {
             submit(item, access, jobs): (key, item)
@@ -58,12 +59,18 @@ def run_cells(
                 finished[key] = future.state.result()
             else:
                 failures[item.name] = why(future.state)
+                ended.append(isinstance(future.state.result(raise_on_failure=False), PartialError))
             bar.advance(item, finished.get(key), failures.get(item.name))
 
     # Load: pointers in the order of the request.
     if failures and strict:
-        raise failed_cells(failures, len(cells))
-    return CellsDone(cells=[finished[key] for key in keys if key in finished], work=tally.work, failures=failures)
+        raise failed_cells(failures, len(cells), partial=all(ended))
+    return CellsDone(
+        cells=[finished[key] for key in keys if key in finished],
+        work=tally.work,
+        failures=failures,
+        partial=bool(ended) and all(ended),
+    )
 
 
 def keys_of(cells: list[Cell], access: ModelAccess, jobs: int) -> list[str]:
@@ -71,10 +78,11 @@ def keys_of(cells: list[Cell], access: ModelAccess, jobs: int) -> list[str]:
     return [cell_task.key_of({"cell": item, "access": access, "jobs": jobs}) for item in cells]
 
 
-def failed_cells(failures: dict[str, str], total: int) -> NovelApiError:
-    """Return the error of a grid with failed cells: one reason, and what to do."""
+def failed_cells(failures: dict[str, str], total: int, *, partial: bool = False) -> NovelApiError:
+    """Return the error of a grid with failed cells: one reason, and what to do; `partial` if they only ended early."""
     first, reason = next(iter(failures.items()))
-    return NovelApiError(
+    kind = PartialError if partial else NovelApiError
+    return kind(
         f"{len(failures)} of {total} cells failed, first {first}: {reason}; "
         "run the same command again to do the missing ones"
     )

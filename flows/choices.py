@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import get_args
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
 
 from novelapi.errors import UnknownNameError, UsageError
 from novelapi.records.cell import Condition, Delivery
+from novelapi.records.request import LibraryRequest
 
 STAGES = (1, 2, 3, 4)
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 DELIVERIES: tuple[Delivery, ...] = get_args(Delivery)
+RANKINGS = ("vector", "bm25", "hybrid")
+"""What passages may be ranked by."""
 
 
 def check_stages(stages: Sequence[int] | None) -> int:
@@ -34,3 +38,74 @@ def check_names(kind: str, names: Sequence[str] | None, known: Sequence[str]) ->
     for name in names or ():
         if name not in known:
             raise UnknownNameError(kind, name, known)
+
+
+def check_docs(folder: Path | None, deliveries: list[str] | None) -> list[str] | None:
+    """Return the deliveries, with `docs` where a folder of documentation is given.
+
+    Raises:
+        UsageError: the folder is missing, or `docs` is asked for without one.
+    """
+    if folder is None:
+        if "docs" in (deliveries or ()):
+            raise UsageError("the delivery docs needs a folder: give the maintainer's documentation with --docs")
+        return deliveries
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}: give the folder of the documentation with --docs")
+    return [*dict.fromkeys([*(deliveries or ["oracle"]), "docs"])]
+
+
+def check_group(name: str | None) -> None:
+    """Check that a group exists, where one is named.
+
+    Raises:
+        UnknownNameError: it does not; near matches are suggested.
+    """
+    from novelapi.catalog import find_group
+
+    if name is not None:
+        find_group(name)
+
+
+def members(group: str) -> list[str]:
+    """Return the libraries of a group; any other name is a single library.
+
+    Raises:
+        UnknownNameError: the name can be neither.
+    """
+    from novelapi.catalog import find_library, groups
+
+    entry = groups().get(group.replace("-", "_"))
+    return list(entry.libraries) if entry else [find_library(group).name]
+
+
+def all_libraries() -> list[str]:
+    """Return every library of the catalogue."""
+    from novelapi.catalog import libraries
+
+    return list(libraries())
+
+
+def check_request(libraries: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Check names, and the window of a single library, before a server is started.
+
+    Args:
+        libraries: what will be built.
+        options: the verb's options: `model`, `cutoff`, `old`, `new`.
+
+    Raises:
+        UsageError: a name is unknown, no cutoff is known, or nothing can be new between the two releases.
+        IndexUnavailableError: the package index did not answer.
+    """
+    from novelapi.catalog import find_library, find_model
+    from novelapi.discovery.requests import find_versions
+    from novelapi.layout import Layout
+    from novelapi.settings import load_settings
+
+    known = [find_library(name).name for name in libraries]
+    if not options["model"].startswith("openai:"):
+        find_model(options["model"])
+    if len(known) == 1:
+        fields = {name: options[name] for name in ("model", "cutoff", "old", "new") if name in options}
+        layout = Layout(load_settings().home_dir)
+        find_versions(LibraryRequest(library=known[0], **fields), layout).require_window()

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Annotated, Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, cast
 
 import typer
 from typer.core import TyperCommand
 
-from flows.choices import CONDITIONS, DELIVERIES, check_names, check_stages
+from flows.choices import CONDITIONS, DELIVERIES, RANKINGS, check_docs, check_group, check_names, check_stages
 from novelapi.errors import UsageError
+from novelapi.records.request import ModelAccess
 
 DEMO_LIBRARY = "numpy"
 DEMO_CUTOFF = date(2023, 12, 1)
 
 Model = Annotated[str, typer.Option("--model", "-m", help="Model in the catalogue, `copy`, or `openai:NAME`.")]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint, with /v1.")]
+Profile = Annotated[
+    Path | None,
+    typer.Option("--profile", help="YAML with the model's window, habits and prices; default: the shipped."),
+]
+StrongModel = Annotated[
+    str | None,
+    typer.Option("--strong-model", help="Model that writes prose and examples, solves tasks, gives second opinions."),
+]
+StrongUrl = Annotated[str | None, typer.Option("--strong-base-url", help="Its endpoint, with /v1.")]
+BudgetCalls = Annotated[int | None, typer.Option("--budget-calls", min=0, help="Requests that may be sent.")]
+BudgetTokens = Annotated[int | None, typer.Option("--budget-tokens", min=0, help="Tokens that may be used.")]
+BudgetUsd = Annotated[float | None, typer.Option("--budget-usd", min=0, help="US dollars, by the profile's prices.")]
+Replay = Annotated[
+    Path | None, typer.Option("--replay", help="Recordings (export completions): answer from them alone, offline.")
+]
 Cutoff = Annotated[
     datetime | None, typer.Option("--cutoff", formats=["%Y-%m-%d"], help="Training cutoff; default: the catalogue's.")
 ]
@@ -62,6 +79,13 @@ def build(
     libraries: Annotated[list[str] | None, typer.Argument(metavar="LIB...", help="Libraries to build.")] = None,
     model: Model = "copy",
     base_url: BaseUrl = None,
+    profile: Profile = None,
+    strong_model: StrongModel = None,
+    strong_base_url: StrongUrl = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    budget_usd: BudgetUsd = None,
+    replay: Replay = None,
     cutoff: Cutoff = None,
     old: Annotated[str | None, typer.Option("--old", help="Release that the model can know.")] = None,
     new: Annotated[str | None, typer.Option("--new", help="Release under test.")] = None,
@@ -69,6 +93,7 @@ def build(
     from_stage: Annotated[
         int | None, typer.Option("--from-stage", min=1, max=4, help="Do this stage and the later ones again.")
     ] = None,
+    group: Annotated[str | None, typer.Option("--group", "-g", help="A group of the catalogue, pooled.")] = None,
     all_libraries: Annotated[bool, typer.Option("--all-libraries", help="Every library of the catalogue.")] = False,
     limit: Limit = None,
     seed: Seed = 0,
@@ -78,18 +103,41 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Find what is new in libraries, write down what there is to know, make tasks, keep those that need it."""
-    if bool(libraries) == all_libraries:
-        raise UsageError("name at least one library, or give --all-libraries")
+    if sum(map(bool, (libraries, all_libraries, group))) != 1:
+        raise UsageError("name at least one library, or give --group or --all-libraries")
     if (old or new) and len(libraries or []) > 1:
         raise UsageError("--old and --new belong to one library: build the others in commands of their own")
+    if group and (old or new or stages):
+        raise UsageError("--old, --new and --stages belong to single libraries: name them instead of --group")
     check_stages(stages)
-    from flows.session import build_libraries
+    check_group(group)
+    access = access_of(
+        base_url=base_url,
+        profile=str(profile.absolute()) if profile else None,
+        strong_model=strong_model,
+        strong_base_url=strong_base_url,
+        budget_calls=budget_calls,
+        budget_tokens=budget_tokens,
+        budget_usd=budget_usd,
+        replay=replay,
+    )
+    from flows.session import build_group, build_libraries
 
-    options = {"model": model, "cutoff": _day(cutoff), "old": old, "new": new, "stages": stages, "limit": limit}
+    options = {
+        "model": model,
+        "cutoff": _day(cutoff),
+        "limit": limit,
+        "seed": seed,
+        "jobs": jobs,
+        "from_stage": 1 if fresh else from_stage,
+    }
+    if group:
+        build_group(group, options, access=access, dry_run=dry_run, as_json=as_json)
+        return
     build_libraries(
         libraries or None,
-        {**options, "seed": seed, "jobs": jobs, "from_stage": 1 if fresh else from_stage},
-        base_url=base_url,
+        {**options, "old": old, "new": new, "stages": stages},
+        access=access,
         dry_run=dry_run,
         as_json=as_json,
     )
@@ -100,9 +148,23 @@ def run(
     group: Annotated[str | None, typer.Option("--group", "-g", help="A group of the catalogue.")] = None,
     model: Model = "copy",
     base_url: BaseUrl = None,
+    profile: Profile = None,
+    strong_model: StrongModel = None,
+    strong_base_url: StrongUrl = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    budget_usd: BudgetUsd = None,
+    replay: Replay = None,
     cutoff: Cutoff = None,
     conditions: Annotated[list[str] | None, typer.Option("--conditions", help="Knowledge conditions.")] = None,
     delivery: Annotated[list[str] | None, typer.Option("--delivery", help="Ways of giving the knowledge.")] = None,
+    top_k: Annotated[int, typer.Option("--top-k", min=1, help="Passages in a prompt of rag and docs.")] = 5,
+    retrieval: Annotated[
+        str | None, typer.Option("--retrieval", help="vector, bm25 or hybrid; default: what the extras allow.")
+    ] = None,
+    docs: Annotated[
+        Path | None, typer.Option("--docs", help="Folder of the maintainer's documentation, for the delivery docs.")
+    ] = None,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples per task; one is greedy.")] = 1,
     limit: Limit = None,
     seed: Seed = 0,
@@ -116,6 +178,20 @@ def run(
         raise UsageError("give either --library or --group")
     check_names("condition", conditions, CONDITIONS)
     check_names("delivery", delivery, DELIVERIES)
+    check_names("retrieval", [retrieval] if retrieval else None, RANKINGS)
+    check_group(group)
+    delivery = check_docs(docs, delivery)
+    access = access_of(
+        base_url=base_url,
+        profile=str(profile.absolute()) if profile else None,
+        strong_model=strong_model,
+        strong_base_url=strong_base_url,
+        budget_calls=budget_calls,
+        budget_tokens=budget_tokens,
+        budget_usd=budget_usd,
+        replay=replay,
+    )
+    from blocks.retrieval import default_retrieval
     from flows.session import run_grid
 
     options: dict[str, Any] = {
@@ -125,12 +201,14 @@ def run(
         "conditions": conditions,
         "deliveries": delivery,
         "samples": samples,
+        "retrieval": default_retrieval(cast("Any", retrieval), top_k),
+        "docs": str(docs.absolute()) if docs else None,
         "limit": limit,
         "seed": seed,
         "jobs": jobs,
         "fresh": fresh,
     }
-    run_grid(options, base_url=base_url, dry_run=dry_run, as_json=as_json)
+    run_grid(options, access=access, dry_run=dry_run, as_json=as_json)
 
 
 def demo(
@@ -147,6 +225,7 @@ def demo(
 
     options: dict[str, Any] = {
         "group": DEMO_LIBRARY,
+        "model": "copy",
         "cutoff": DEMO_CUTOFF,
         "deliveries": ["oracle"],
         "limit": limit,
@@ -154,6 +233,22 @@ def demo(
         "fresh": fresh,
     }
     run_grid(options, show_tasks=30 if show_tasks else 0, as_json=as_json)
+
+
+def access_of(*, replay: Path | None, **fields: Any) -> ModelAccess:
+    """Return how models are reached; recordings are put into the completion cache first.
+
+    Raises:
+        DataError: the file of recordings is missing or broken.
+    """
+    if replay is not None:
+        from novelapi.inference.cache import CompletionCache
+        from novelapi.layout import Layout
+        from novelapi.settings import load_settings
+
+        with CompletionCache(Layout(load_settings().home_dir).completions / "cache.sqlite") as cache:
+            cache.load(replay)
+    return ModelAccess(offline=replay is not None, **fields)
 
 
 def _day(moment: datetime | None) -> date | None:

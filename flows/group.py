@@ -11,7 +11,7 @@ from prefect import flow
 from flows import _plan
 from flows._runs import LibraryBuild, progress
 from flows.library import build_library
-from novelapi.errors import NovelApiError
+from novelapi.errors import NothingNewError, NovelApiError
 from novelapi.records.request import DIRECT, ModelAccess
 
 
@@ -58,9 +58,10 @@ def build_group(
 
 
 def build_all(libraries: Sequence[str], **options: Any) -> list[LibraryBuild]:
-    """Run the flow `library` for each library; one that fails does not stop the others.
+    """Run the flow `library` for each library; one that fails, or has nothing new, does not stop the others.
 
     Raises:
+        NothingNewError: no library has anything new.
         NovelApiError: a library failed; the others were built all the same.
     """
     built: list[LibraryBuild] = []
@@ -71,6 +72,9 @@ def build_all(libraries: Sequence[str], **options: Any) -> list[LibraryBuild]:
         except NovelApiError as error:
             if len(libraries) == 1:
                 raise
+            if isinstance(error, NothingNewError):
+                progress.warning("%s is left out: %s", library, error)
+                continue
             failures.append(library)
             progress.error("%s failed: %s", library, error)
     if failures:
@@ -78,4 +82,6 @@ def build_all(libraries: Sequence[str], **options: Any) -> list[LibraryBuild]:
             f"{len(failures)} of {len(libraries)} libraries failed ({', '.join(failures)}): see the reasons "
             "above and run the same command again; finished stages are kept"
         )
+    if not built:
+        raise NothingNewError(f"none of {', '.join(libraries)} has anything new: give an earlier cutoff")
     return built

@@ -10,6 +10,7 @@ from flows._artifacts import publish_funnel
 from flows._plan import resolve
 from flows._runs import LibraryBuild, Tally, progress
 from flows.choices import check_stages
+from novelapi.errors import NothingNewError
 from novelapi.records.request import DIRECT, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
 from tasks._results import forget_stages
@@ -17,7 +18,7 @@ from tasks._stage import run_layout
 from tasks.discovery import discovery
 from tasks.filters import filters
 from tasks.generation import generation
-from tasks.inference import pin_model
+from tasks.inference import author_of, pin_model
 from tasks.knowledge import knowledge
 
 
@@ -59,7 +60,15 @@ def build_library(
         # Extract: which two releases are compared.
         request = resolve(
             LibraryRequest(
-                library=library, model=model, cutoff=cutoff, old=old, new=new, limit=limit, seed=seed, jobs=jobs
+                library=library,
+                model=model,
+                cutoff=cutoff,
+                old=old,
+                new=new,
+                limit=limit,
+                seed=seed,
+                jobs=jobs,
+                author=author_of(access),
             )
         )
         progress.info("%s %s -> %s, model %s", library, request.old or "(no prior release)", request.new, model)
@@ -76,10 +85,20 @@ def build_library(
 
 
 def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: Tally) -> list[StageResult]:
-    """Run the stages 1 to `last` in order and return their results."""
+    """Run the stages 1 to `last` in order and return their results.
+
+    Raises:
+        NothingNewError: stage 1 found no candidate, so the others have nothing to do.
+        NovelApiError: a stage failed.
+    """
     done = [tally.take(discovery(request, return_state=True))]
+    if not done[0].counts["candidates"]:
+        raise NothingNewError(
+            f"no public API of {request.library} is new or changed between {request.old} and {request.new}: give an "
+            f"earlier cutoff or other releases; `novelapi discover {request.library}` says what was left out"
+        )
     if last >= 2:
-        done.append(tally.take(knowledge(request, done[0], return_state=True)))
+        done.append(tally.take(knowledge(request, done[0], access, return_state=True)))
     if last >= 3:
         done.append(tally.take(generation(request, done[1], return_state=True)))
     if last >= 4:

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
+from blocks.retrieval import default_retrieval, open_index
 from flows import _plan
 from flows.choices import CONDITIONS, check_stages
+from novelapi.fingerprint import digest, file_digest
 from novelapi.grid.expand import expand_grid
+from novelapi.grid.plan import plan_cell
+from novelapi.inference.profile import profile_of
 from novelapi.records.base import Record
-from novelapi.records.request import DIRECT, LibraryRequest
+from novelapi.records.completion import Usage
+from novelapi.records.request import DIRECT, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
 from tasks._results import read_finished
 from tasks._stage import StageTask, run_layout
 from tasks.discovery import discovery
 from tasks.filters import filters
 from tasks.generation import generation
-from tasks.inference import completer
+from tasks.inference import author_of, completer
 from tasks.knowledge import knowledge
+
+PRICED = ("oracle", "rag")
+"""Deliveries whose prompts are known before a run."""
 
 
 class LibraryPreview(Record):
@@ -54,26 +63,34 @@ class GridPreview(Record):
     calls: int | None
     """Completions that would be asked for at most; null while the number of tasks is not known."""
 
+    usage: Usage | None = None
+    """Requests, tokens and price at most (`cached`: recorded already); null while the tasks are not known."""
 
-def preview_library(library: str, options: Mapping[str, Any]) -> LibraryPreview:
+
+def preview_library(library: str, options: Mapping[str, Any], access: ModelAccess = DIRECT) -> LibraryPreview:
     """Return which stages of a library would run.
 
     Raises:
         NovelApiError: the two releases cannot be found.
     """
+    return _preview(library, options, access)[0]
+
+
+def _preview(library: str, options: Mapping[str, Any], access: ModelAccess) -> tuple[LibraryPreview, list[StageResult]]:
+    """Return which stages of a library would run, and the results of the others."""
     last = check_stages(options.get("stages"))
     fields = {name: options[name] for name in LibraryRequest.model_fields if name in options}
-    request = _plan.resolve(LibraryRequest(library=library, **fields))
+    request = _plan.resolve(LibraryRequest(library=library, author=author_of(access), **fields))
     finished: list[StageResult] = []
     missing: list[str] = []
     for number, task in enumerate((discovery, knowledge, generation, filters)[:last], 1):
         again = options.get("from_stage") is not None and number >= options["from_stage"]
-        result = None if missing or again else _stored(task, request, finished)
+        result = None if missing or again else _stored(task, request, finished, access)
         if result is None:
             missing.append(task.stage)
         else:
             finished.append(result)
-    return LibraryPreview(
+    preview = LibraryPreview(
         library=library,
         old=request.old,
         new=request.new,
@@ -81,32 +98,66 @@ def preview_library(library: str, options: Mapping[str, Any]) -> LibraryPreview:
         missing=missing,
         tasks=finished[3].counts.get("accepted") if len(finished) == 4 else None,
     )
+    return preview, finished
 
 
 def _stored(
-    task: StageTask[..., StageResult], request: LibraryRequest, before: list[StageResult]
+    task: StageTask[..., StageResult], request: LibraryRequest, before: list[StageResult], access: ModelAccess
 ) -> StageResult | None:
     """Return a stage's stored result for this request, given the results of the stages before it."""
-    names = task.fn.__code__.co_varnames[: task.fn.__code__.co_argcount]
+    names = list(signature(task.fn).parameters)
     values: list[Any] = [request, *before[-1:]]
     if task is filters:
-        values += [completer(request.model, DIRECT).revision, DIRECT]
+        values.append(completer(request.model, access).revision)
+    if "access" in names:
+        values.append(access)
     return read_finished(task.key_of(dict(zip(names, values, strict=True))), StageResult, run_layout())
 
 
-def preview_grid(options: Mapping[str, Any]) -> GridPreview:
-    """Return how much a grid would ask of the model.
+def preview_grid(options: Mapping[str, Any], access: ModelAccess = DIRECT) -> GridPreview:
+    """Return how much a grid would ask of the model, and its price where the profile has prices.
 
     Raises:
         NovelApiError: the two releases of a library cannot be found.
     """
     stages = {**options, "from_stage": 1 if options.get("fresh") else None}
-    libraries = [preview_library(name, stages) for name in _plan.members(options["group"])]
+    found = [_preview(name, stages, access) for name in _plan.members(options["group"])]
+    libraries = [preview for preview, _ in found]
     pairs = expand_grid(options.get("conditions") or CONDITIONS, options.get("deliveries") or ["oracle"])
     known = [entry.tasks for entry in libraries if entry.tasks is not None]
     tasks = sum(known) if len(known) == len(libraries) else None
+    if tasks is not None and options.get("limit") is not None:
+        tasks = min(tasks, options["limit"])
     return GridPreview(
         libraries=libraries,
         cells=len(pairs),
         calls=None if tasks is None else tasks * len(pairs) * options.get("samples", 1),
+        usage=None if tasks is None else _usage(options, [done[1].sha256 for _, done in found], access),
     )
+
+
+def _usage(options: Mapping[str, Any], bundles: list[str], access: ModelAccess) -> Usage | None:
+    """Return what the cells would cost at most, from the prompts that they would send; null before the tasks exist."""
+    layout, model = run_layout(), completer(options["model"], access)
+    instance = layout.instance(options["group"], options["model"]) / "instance.jsonl"
+    if not instance.exists():
+        return None
+    profile = profile_of(model)
+    cells = _plan.cells_of(
+        _plan.Asked(
+            experiment=_plan.experiment_name(options["group"], options["model"]),
+            group=options["group"],
+            model=options["model"],
+            instance_sha=file_digest(instance),
+            bundles_sha=digest(bundles, 64),
+        ),
+        revision=model.revision,
+        conditions=options.get("conditions"),
+        deliveries=[name for name in options.get("deliveries") or ["oracle"] if name in PRICED],
+        samples=options.get("samples", 1),
+        seed=options.get("seed", 0),
+        limit=options.get("limit"),
+        retrieval=options.get("retrieval") or default_retrieval(),
+        profile=profile,
+    )
+    return sum((plan_cell(cell, layout, model, open_index) for cell in cells), Usage())

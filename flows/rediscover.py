@@ -90,7 +90,7 @@ def newest_release(name: str) -> str:
         IndexUnavailableError: the index did not answer.
     """
     library = find_library(name)
-    releases = workspace_of(run_layout()).releases(library.distribution)
+    releases = workspace_of(run_layout()).releases(library.distribution, fresh=True)
     return resolve_new(library.name, releases, None, None).version
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from flows import server, summary
+from flows import choices, server, summary
 from flows.console import configure_logging
-from novelapi.errors import NovelApiError, PartialError, PrerequisiteError
+from novelapi.errors import NothingNewError, NovelApiError, PartialError, PrerequisiteError
 from novelapi.records.base import Record
-from novelapi.records.request import ModelAccess
+from novelapi.records.request import DIRECT, ModelAccess
 
 if TYPE_CHECKING:
     from flows._runs import GridDone, LibraryBuild
@@ -20,8 +20,33 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
+def build_group(group: str, options: dict[str, Any], *, access: ModelAccess, dry_run: bool, as_json: bool) -> None:
+    """Run the flow `instance`: every library of a group, then the pooled tasks.
+
+    Raises:
+        NovelApiError: a library failed.
+        PartialError: everything is done, but limited.
+    """
+    choices.check_request(choices.members(group), options)
+    with prefect_session(dry_run):
+        from flows.instance import build_instance
+        from flows.preview import preview_library
+
+        if dry_run:
+            emit(
+                [preview_library(name, options, access) for name in choices.members(group)],
+                summary.preview_libraries,
+                as_json,
+            )
+            return
+        check_models(options["model"], access)
+        built = build_instance(group=group, access=access, **options)
+    emit(built, summary.instance, as_json)
+    check_limit(options["limit"])
+
+
 def build_libraries(
-    libraries: list[str] | None, options: dict[str, Any], *, base_url: str | None, dry_run: bool, as_json: bool
+    libraries: list[str] | None, options: dict[str, Any], *, access: ModelAccess, dry_run: bool, as_json: bool
 ) -> None:
     """Run the flow `library` for each library; one that fails does not stop the others.
 
@@ -29,26 +54,28 @@ def build_libraries(
         NovelApiError: a library failed.
         PartialError: everything is done, but limited.
     """
+    names = libraries or choices.all_libraries()
+    choices.check_request(names, options)
     with prefect_session(dry_run):
-        from flows._plan import all_libraries
         from flows.library import build_library
         from flows.preview import preview_library
 
-        names = libraries or all_libraries()
-        access = ModelAccess(base_url=base_url)
         if dry_run:
-            emit([preview_library(name, options) for name in names], summary.preview_libraries, as_json)
+            emit([preview_library(name, options, access) for name in names], summary.preview_libraries, as_json)
             return
+        if choices.check_stages(options.get("stages")) == choices.STAGES[-1] or access.strong_model:
+            check_models(options["model"], access)
         built: list[LibraryBuild] = []
         failures: dict[str, NovelApiError] = {}
         for name in names:
             try:
                 built.append(build_library(library=name, access=access, **options))
             except NovelApiError as error:
-                failures[name] = error
                 if len(names) == 1:
                     raise
-                sys.stderr.write(f"{name} failed: {error}\n")
+                if not isinstance(error, NothingNewError):
+                    failures[name] = error
+                sys.stderr.write(f"{name}: {error}\n")
     emit(built, summary.libraries, as_json)
     if failures:
         raise NovelApiError(
@@ -61,7 +88,7 @@ def build_libraries(
 def run_grid(
     options: dict[str, Any],
     *,
-    base_url: str | None = None,
+    access: ModelAccess = DIRECT,
     show_tasks: int = 0,
     dry_run: bool = False,
     as_json: bool = False,
@@ -72,14 +99,16 @@ def run_grid(
         NovelApiError: a library or a cell failed; what was finished is kept.
         PartialError: everything is done, but limited.
     """
+    choices.check_request(choices.members(options["group"]), options)
     with prefect_session(dry_run):
         from flows.paper_grid import run_paper_grid
         from flows.preview import preview_grid
 
         if dry_run:
-            emit(preview_grid(options), summary.preview_grid, as_json)
+            emit(preview_grid(options, access), summary.preview_grid, as_json)
             return
-        done: GridDone = run_paper_grid(access=ModelAccess(base_url=base_url), **options)
+        check_models(options["model"], access)
+        done: GridDone = run_paper_grid(access=access, **options)
     emit(done, lambda grid: summary.grid(grid, show_tasks), as_json)
     check_limit(options["limit"])
 
@@ -109,6 +138,24 @@ def prefect_session(dry: bool) -> Iterator[str | None]:
     except (HTTPError, PrefectException) as error:
         text = " ".join(str(error).split())[:300]
         raise NovelApiError(f"the Prefect server at {url} failed: {text}; run the same command again") from error
+
+
+def check_models(model: str, access: ModelAccess) -> None:
+    """Ask the endpoints once whether they have the models, so that a mistake is seen before any work is done.
+
+    Raises:
+        EndpointError: an endpoint did not answer.
+        PrerequisiteError: the key was refused, or address, key or extra is missing.
+        UnknownNameError: it has no such model; near matches are suggested.
+    """
+    from tasks.inference import check_model, strong
+
+    check_model(model, access)
+    if access.strong_model is not None:
+        strong(access)
+        check_model(
+            access.strong_model, access.model_copy(update={"base_url": access.strong_base_url, "profile": None})
+        )
 
 
 def emit(result: Any, render: Callable[[Any], str], as_json: bool) -> None:

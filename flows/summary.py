@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from novelapi.layout import Layout
 from novelapi.settings import load_settings
 
 if TYPE_CHECKING:
-    from flows._runs import GridDone, LibraryBuild, Work
+    from flows._runs import AdaptationDone, GridDone, InstanceBuild, LibraryBuild, Work
     from flows.preview import GridPreview, LibraryPreview
     from novelapi.records.stage import StageResult
+
+SHOW_SEED = 20260912
+"""Seed of the tasks that are shown."""
 
 TITLES = {
     "stage1_discovery": "1 discovery",
@@ -26,6 +30,13 @@ def libraries(built: list[LibraryBuild]) -> str:
     return "\n".join([*map(funnel, built), *map(_stage_files, built), executed([build.work for build in built], [])])
 
 
+def instance(built: InstanceBuild) -> str:
+    """Return the funnels of a group and where its pooled tasks lie."""
+    home = Layout(load_settings().home_dir).home
+    pooled = f"instance  {home / built.instance.path}\n"
+    return "\n".join([*map(funnel, built.libraries), pooled, executed([built.work], [])])
+
+
 def grid(done: GridDone, show_tasks: int) -> str:
     """Return funnel, pass@1 per condition and the paths of a grid."""
     home = Layout(load_settings().home_dir).home
@@ -36,6 +47,30 @@ def grid(done: GridDone, show_tasks: int) -> str:
     parts.append(executed([done.instance.work], [done.cells.work]))
     parts.append(f"report  {home / done.report.page.path}\nrun     {done.url}\n")
     return "\n".join(parts)
+
+
+def adaptation(done: AdaptationDone) -> str:
+    """Return the table of an adaptation run: was the edit made, what else moved, did it transfer."""
+    home = Layout(load_settings().home_dir).home
+    heads = ("method", "edits", "efficacy", "train pass", "locality", "KL", "held-out", "with full")
+    lines = ["".join(f"{head:>15}" for head in heads)]
+    for row in done.table:
+        edits = f"{row['requests']} (-{row['skipped']})" if row["skipped"] else str(row["requests"])
+        shares = [_percent(row[key]) for key in ("efficacy", "pass_train", "locality")]
+        ends = [_percent(row[key]) for key in ("pass_baseline", "pass_full")]
+        cells = (row["delivery"], edits, *shares, f"{row['divergence']:.4f}", *ends)
+        lines.append("".join(f"{cell:>15}" for cell in cells))
+    lines += [
+        "",
+        executed([done.work], [done.cells.work]),
+        f"report  {home / done.report.page.path}",
+        f"run     {done.url}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 def funnel(build: LibraryBuild) -> str:
@@ -90,19 +125,23 @@ def _unscored(counts: dict[str, int]) -> str:
 
 
 def old_errors(done: GridDone, number: int) -> str:
-    """Return what some accepted tasks' references raised in the old release."""
+    """Return what the references of some accepted tasks raise in the old release; drawn by a fixed seed."""
     from novelapi.jsonl import scan
+    from novelapi.records.gate import FilteredTask
 
     home = Layout(load_settings().home_dir).home
-    rows = [row for build in done.instance.libraries for row in scan(home / build.stages[-1].path)]
-    lines = [f"{min(number, len(rows))} of {len(rows)} tasks: what the reference raises in the old release"]
-    shown = rows[:: max(1, len(rows) // number)][:number]
-    lines.extend(f"  {row.get('task_id', '?'):48} {_old_error(row)}" for row in shown)
+    rows = [
+        FilteredTask.model_validate(row)
+        for build in done.instance.libraries
+        for row in scan(home / build.stages[-1].path)
+    ]
+    accepted = [row for row in rows if row.accepted]
+    drawn = random.Random(SHOW_SEED).sample(accepted, min(number, len(accepted)))  # noqa: S311 - a choice to look at
+    lines = [f"{len(drawn)} of {len(accepted)} tasks: what the reference does in the old release"]
+    for row in sorted(drawn, key=lambda row: row.task.task_id):
+        evidence = next(gate for gate in row.gates if gate.gate == "C0")
+        lines.append(f"  {row.task.task_id:36} {evidence.detail.get('old_error', evidence.reason)}")
     return "\n".join(lines) + "\n"
-
-
-def _old_error(row: dict[str, Any]) -> str:
-    return str(row.get("provenance", {}).get("old_error", ""))
 
 
 def preview_libraries(plans: list[LibraryPreview]) -> str:
@@ -118,4 +157,17 @@ def preview_libraries(plans: list[LibraryPreview]) -> str:
 def preview_grid(plan: GridPreview) -> str:
     """Return how much a grid would ask of the model."""
     calls = "an unknown number of" if plan.calls is None else str(plan.calls)
-    return f"{preview_libraries(plan.libraries)}{plan.cells} cells, at most {calls} completions\n"
+    return f"{preview_libraries(plan.libraries)}{plan.cells} cells, at most {calls} completions\n{_planned(plan)}"
+
+
+def _planned(plan: GridPreview) -> str:
+    """Return requests, tokens and price of a grid, where its tasks are known."""
+    usage = plan.usage
+    if usage is None:
+        return ""
+    price = f", {usage.usd:.2f} USD" if usage.usd else ""
+    refused = f", {usage.failed} prompts too long" if usage.failed else ""
+    return (
+        f"{usage.calls} requests to send, {usage.cached} recorded already{refused}: "
+        f"at most {usage.prompt_tokens} prompt and {usage.completion_tokens} answer tokens{price}\n"
+    )

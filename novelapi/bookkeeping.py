@@ -71,7 +71,14 @@ class StageRun:
         self._started, self._cpu = self.now(), cpu_seconds()
         self._write({}, {})
 
-    def finish(self, counts: Mapping[str, int], reasons: Mapping[str, int], *, partial: bool = False) -> StageResult:
+    def finish(
+        self,
+        counts: Mapping[str, int],
+        reasons: Mapping[str, int],
+        *,
+        partial: bool = False,
+        usage: Mapping[str, float] | None = None,
+    ) -> StageResult:
         """Write the manifest of a finished run and return its result.
 
         Raises:
@@ -79,7 +86,7 @@ class StageRun:
         """
         digest = file_digest(self.path)
         found = {**counts, "reasons": dict(reasons)}
-        self._write({self.path.name: digest}, found, partial=partial)
+        self._write({self.path.name: digest}, found, partial=partial, usage=usage)
         return self._result(found, digest)
 
     def _manifest(self) -> Manifest | None:
@@ -89,7 +96,14 @@ class StageRun:
         manifest = Manifest.model_validate_json(self.manifest_path.read_bytes())
         return manifest if canonical_json(manifest.spec) == canonical_json(self.full_spec) else None
 
-    def _write(self, outputs: dict[str, str], counts: dict[str, Any], *, partial: bool = False) -> None:
+    def _write(
+        self,
+        outputs: dict[str, str],
+        counts: dict[str, Any],
+        *,
+        partial: bool = False,
+        usage: Mapping[str, float] | None = None,
+    ) -> None:
         assert self._started is not None
         manifest = Manifest(
             kind="stage",
@@ -99,6 +113,7 @@ class StageRun:
             outputs=outputs,
             versions={"novelapi": __version__, "stage": str(self.version)},
             counts=counts,
+            usage=dict(usage or {}),
             started=self._started.isoformat(timespec="seconds"),
             wall_s=round((self.now() - self._started).total_seconds(), 3),
             cpu_s=round(cpu_seconds() - self._cpu, 3),

@@ -3,6 +3,7 @@
     NovelApiError                     1  something asked for failed
     ├── UsageError                    2  the request itself is wrong
     │   ├── UnknownNameError          2  no such library, model, condition ...: near matches are suggested
+    │   ├── NothingNewError           2  the library has nothing new in the window that was asked for
     │   └── DataError                 2  a file that the user gave has broken, duplicate or missing content
     ├── PrerequisiteError             3  something must be installed or started first: the message says how
     ├── PartialError                  4  done in part
@@ -16,7 +17,22 @@ A message is one line and ends with the remedy. Types are public API, messages a
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
+
+FILE_SYSTEM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EROFS: "the file system is read-only",
+}
+"""What a file system may answer to any write, in words."""
+
+
+def explain_file_system(error: OSError) -> str | None:
+    """Return reason and remedy of what a file system answered, or None where it is no such answer."""
+    if error.errno not in FILE_SYSTEM:
+        return None
+    return f"{FILE_SYSTEM[error.errno]} ({error.filename}): free space, or set NOVELAPI_HOME to another folder"
 
 
 class NovelApiError(Exception):
@@ -54,6 +70,10 @@ class UnknownNameError(UsageError):
         self.kind = kind
         self.name = name
         self.near = tuple(near)
+
+
+class NothingNewError(UsageError):
+    """No API of the library is new between the two releases: there is nothing to build."""
 
 
 class DataError(UsageError):

@@ -100,6 +100,14 @@ class Layout:
         """Folder of the retrieval index of a group."""
         return self.home / "rag" / safe_name(group)
 
+    def rankings(self, group: str, name: str) -> Path:
+        """Rankings of one corpus for one instance, made once for all cells."""
+        return self.rag(group) / "rankings" / f"{safe_name(name)}.jsonl"
+
+    def documents(self, group: str, digest: str) -> Path:
+        """Passages of a maintainer's documentation."""
+        return self.rag(group) / "documents" / f"{safe_name(digest)}.jsonl"
+
     def sft(self, group: str) -> Path:
         """Folder of the training rows of a group."""
         return self.home / "sft" / safe_name(group)

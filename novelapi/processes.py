@@ -14,6 +14,7 @@ from pathlib import Path
 from novelapi.records.base import Record
 
 POLL_S = 0.1
+KILL_WAIT_S = 10.0
 
 
 class ProcessIdentity(Record):
@@ -76,9 +77,7 @@ def stop(identity: ProcessIdentity, grace_s: float = 10.0) -> bool:
         while session_members(identity.pid) and time.monotonic() < deadline:
             _reap(identity.pid)
             time.sleep(POLL_S)
-    for pid in session_members(identity.pid):
-        _kill(pid)
-    _reap(identity.pid)
+    _kill_session(identity.pid)
     return alive
 
 
@@ -87,6 +86,17 @@ def _signal_group(leader: int, number: signal.Signals) -> None:
         os.killpg(leader, number)
     except ProcessLookupError:
         return
+
+
+def _kill_session(leader: int) -> None:
+    """Send SIGKILL to every member and wait until the kernel has taken them down, which a busy machine delays."""
+    deadline = time.monotonic() + KILL_WAIT_S
+    while (members := session_members(leader)) and time.monotonic() < deadline:
+        for pid in members:
+            _kill(pid)
+        _reap(leader)
+        time.sleep(POLL_S / 10)
+    _reap(leader)
 
 
 def _kill(pid: int) -> None:

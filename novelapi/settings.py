@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     prefect_api_url: str | None = Field(default=None, validation_alias="PREFECT_API_URL")
     """A Prefect server that already runs; without it a local one is started."""
 
+    serve: str | None = Field(default=None, validation_alias="NOVELAPI_SERVE")
+    """The model server that a flow run in a container starts for itself, as JSON; set by its job variables."""
+
     @property
     def envs_dir(self) -> Path:
         """Folder of the environments, absolute."""

@@ -8,13 +8,14 @@ needs no server and outlives it. Prefect's defaults are wrong for us three times
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from prefect import Task
 from prefect.cache_policies import CachePolicy
 from prefect.client.schemas.objects import State, TaskRun
 
-from novelapi.errors import TransientError
+from novelapi.errors import NovelApiError, TransientError, explain_file_system
 from tasks._keys import task_key
 from tasks._locks import KeyLocks
 from tasks._results import drop_stale, run_layout
@@ -57,9 +58,18 @@ def stage_task(
         return task_key(stage, version, subject.format(**parameters), parameters, reasons)
 
     def decorate(function: Callable[P, R]) -> StageTask[P, R]:
+        @wraps(function)
+        def body(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except OSError as error:
+                if (reason := explain_file_system(error)) is None:
+                    raise
+                raise NovelApiError(reason) from error
+
         policy = CachePolicy.from_cache_key_fn(lambda _context, parameters: key_of(parameters))
         task: StageTask[P, R] = StageTask(
-            function,
+            body,
             name=stage,
             tags=[f"stage:{stage}"],
             version=str(version),

@@ -13,7 +13,7 @@ from tasks._stage import JOBS_ARE_IRRELEVANT, run_layout, stage_task
     "stage1_discovery",
     version=STAGE_VERSION,
     subject="{request.library}/{request.model}",
-    irrelevant=JOBS_ARE_IRRELEVANT,
+    irrelevant={**JOBS_ARE_IRRELEVANT, "request.author": "a strong model writes nothing before stage 2"},
 )
 def discovery(request: LibraryRequest) -> StageResult:
     """Find the candidates of one library."""

@@ -7,7 +7,7 @@ from novelapi.filters.stage import STAGE_VERSION, filter_tasks
 from novelapi.records.request import FileResult, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
 from tasks._stage import ACCESS_IS_IRRELEVANT, JOBS_ARE_IRRELEVANT, run_layout, stage_task
-from tasks.inference import completer
+from tasks.inference import completer, strong
 
 
 @stage_task(
@@ -18,7 +18,8 @@ from tasks.inference import completer
 )
 def filters(request: LibraryRequest, written: StageResult, revision: str, access: ModelAccess) -> StageResult:  # noqa: ARG001 - the key
     """Keep the tasks of one library that the model cannot solve without the knowledge."""
-    return filter_tasks(request, run_layout(), completer(request.model, access))
+    solver = strong(access) if request.author else None
+    return filter_tasks(request, run_layout(), completer(request.model, access), solver=solver)
 
 
 @stage_task("instance", version=INSTANCE_VERSION, subject="{group}/{model}")

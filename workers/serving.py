@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -117,7 +118,7 @@ class VLLMServer:
             PrerequisiteError: the program is missing.
             NovelApiError: vLLM refused the model, or did not answer in time; the message names reason, remedy and log.
         """
-        if not Path(self.spec.program).exists():
+        if shutil.which(self.spec.program) is None:
             raise PrerequisiteError(
                 f"there is no {self.spec.program}: build the serving environment with "
                 "`python -m workers.serve_env DIR` and set the job variable `program`"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.abc
 import anyio.to_thread
+from prefect.client.schemas.objects import StateType
 from prefect.workers.process import ProcessJobConfiguration, ProcessVariables, ProcessWorker, ProcessWorkerResult
 from pydantic import Field
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import FlowRun
 
     from workers.serving import ServeSpec
+
+
+WELL = (StateType.COMPLETED, StateType.FAILED, StateType.RUNNING)
+"""States in which a process may end without leaving requests behind; a cancelled one exits with 0 too."""
 
 
 class VLLMJobConfiguration(ProcessJobConfiguration):
@@ -103,10 +108,16 @@ class VLLMWorker(ProcessWorker):
             "Flow run %s uses %s at %s (server start %d)", flow_run.name, spec.name, url, self._warm.starts
         )
         configuration.env |= {"OPENAI_BASE_URL": url, "NOVELAPI_SERVED_MODEL": spec.name}
+        ended_well = False
         try:
-            return await super().run(flow_run, configuration, task_status)
+            result = await super().run(flow_run, configuration, task_status)
+            state = (await self.client.read_flow_run(flow_run.id)).state
+            ended_well = result.status_code == 0 and state is not None and state.type in WELL
+            return result
         finally:
-            self._warm.release()
+            # A cancelled or crashed run may leave requests behind that nobody waits for: its server ends with it.
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(lambda: self._warm.release(keep=ended_well))
 
     async def teardown(self, *exc_info: Any) -> None:
         """Stop the server with the worker."""

@@ -55,10 +55,12 @@ class WarmServer:
             self._users += 1
             return self._url
 
-    def release(self) -> None:
-        """Hand the server back; it stays warm."""
+    def release(self, *, keep: bool = True) -> None:
+        """Hand the server back; it stays warm, unless it is not to be kept and nobody else uses it."""
         with self._free:
             self._users -= 1
+            if not keep and self._users == 0:
+                self._stop()
             self._free.notify_all()
 
     def close(self) -> None:

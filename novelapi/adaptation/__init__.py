@@ -1,1 +1,1 @@
-"""Knowledge in the weights: fine-tuning and editing."""
+"""Knowledge in the weights: training data, fine-tuning, editors, and what an edit did."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from novelapi.errors import NovelApiError, PrerequisiteError
+from novelapi.errors import NovelApiError, PrerequisiteError, UsageError
 from novelapi.retrieval.embedding import import_numpy
 from novelapi.retrieval.passages import Passage
 from novelapi.retrieval.ranking import Hit, cosines, order
@@ -49,12 +50,15 @@ class LanceIndex:
         """Version of the table; 0 before it is built."""
         return int(self._table.version) if self._table is not None else 0
 
-    def build(self, passages: Sequence[Passage], vectors: Vectors, corpus_sha: str) -> None:
+    def build(self, passages: Sequence[Passage], vectors: Vectors | None, corpus_sha: str) -> None:
         """Replace the table, index its terms, and tag the version with the corpus.
 
         Raises:
             NovelApiError: the disk is full or the folder cannot be written.
+            UsageError: there are no vectors.
         """
+        if vectors is None:
+            raise UsageError("LanceDB holds vectors: name an embedder, or take the index lexical")
         pa = _import("pyarrow")
         rows = sorted(zip(passages, vectors, strict=True), key=lambda row: row[0].id)
         flat = import_numpy().concatenate([vector for _, vector in rows])
@@ -141,6 +145,8 @@ def _import(module: str) -> Any:
     """Import a module of the extra; by name, so that type checking does not need it."""
     # Lance logs the creation of every table as a warning; it reads this once, on import.
     os.environ.setdefault("LANCEDB_LOG", "error")
+    # It warns at every fork; our children run other programs or judge samples and never touch an index.
+    warnings.filterwarnings("ignore", message="lancedb fork support is experimental", category=RuntimeWarning)
     try:
         return importlib.import_module(module)
     except ImportError as error:

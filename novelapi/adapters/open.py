@@ -23,6 +23,8 @@ def open_model(
     profile: ModelProfile | None = None,
     backbones: dict[str, str | None] | None = None,
     concurrency: int = 32,
+    artifact: str | None = None,
+    batch: int | None = None,
 ) -> StreamingCompleter:
     """Return the completer that a name means; nothing is sent or loaded yet.
 
@@ -34,6 +36,8 @@ def open_model(
         profile: how the model is asked; default: the shipped profile of its name.
         backbones: names of the catalogue with their name on the hub.
         concurrency: requests under way at a time.
+        artifact: folder of trained or edited weights on top of a model in this process.
+        batch: greedy prompts per pass of a model in this process.
 
     Raises:
         UnknownNameError: there is no such model.
@@ -47,10 +51,20 @@ def open_model(
 
         return CopyModel()
     if reference.kind == "transformers":
+        folder = Path(reference.name).expanduser()
+        profile = profile or load_profile(folder.name)
+        if artifact is not None:
+            from novelapi.adapters.adapted_model import AdaptedModel  # noqa: PLC0415
+
+            return AdaptedModel(folder, Path(artifact), profile=profile, batch=batch or 8)
         from novelapi.adapters.transformers_model import TransformersModel  # noqa: PLC0415
 
-        folder = Path(reference.name).expanduser()
-        return TransformersModel(folder, profile=profile or load_profile(folder.name))
+        return TransformersModel(folder, profile=profile, batch=batch or 8)
+    if artifact is not None:
+        raise PrerequisiteError(
+            f"{name} answers elsewhere and knows nothing of {artifact}: serve the adapter or the merged weights there "
+            "(docs/adaptation.md), or adapt a model in this process (transformers:FOLDER)"
+        )
     settings = load_settings()
     base_url = base_url or settings.openai_base_url
     served = (backbones.get(name) or name) if reference.kind == "catalogue" else reference.name

@@ -73,7 +73,7 @@ class OpenAIModel:
         self._model = model
         self._base_url = base_url
         self._api_key = api_key or "none"
-        self._profile = profile
+        self.profile = profile
         self._revision = revision
         self._concurrency = concurrency
         self._retries = retries
@@ -83,7 +83,7 @@ class OpenAIModel:
     def revision(self) -> str:
         """The given revision, else name and address; with a digest of what else is sent."""
         base = self._revision or f"{self._model}@{self._base_url or 'default'}"
-        habits = self._profile.model_dump(include={"mode", "fixed_sampling", "extra_body", "thinking_tags"})
+        habits = self.profile.model_dump(include={"mode", "fixed_sampling", "extra_body", "thinking_tags"})
         return f"{base}+{digest(habits, 8)}"
 
     def complete(self, prompts: Sequence[str], sampling: Sampling) -> list[list[str]]:
@@ -188,19 +188,19 @@ class OpenAIModel:
         options: dict[str, Any] = {
             "model": self._model,
             "n": request.n - got,
-            self._profile.limit_parameter: request.max_tokens,
+            self.profile.limit_parameter: request.max_tokens,
         }
-        if not self._profile.fixed_sampling:
+        if not self.profile.fixed_sampling:
             # A later request for the rest needs another seed, or it would repeat the first texts.
             options |= {"temperature": request.temperature, "top_p": request.top_p, "seed": request.seed + got}
         if request.json_schema is not None:
             schema = {"name": "answer", "schema": request.json_schema, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if self._profile.extra_body:
-            options["extra_body"] = self._profile.extra_body
+        if self.profile.extra_body:
+            options["extra_body"] = self.profile.extra_body
         if request.logprobs:
-            options["logprobs"] = 1 if self._profile.mode == "completions" else True
-        if self._profile.mode == "completions":
+            options["logprobs"] = 1 if self.profile.mode == "completions" else True
+        if self.profile.mode == "completions":
             return await client.completions.create(prompt=request.prompt, **options)
         if request.tools:
             options["tools"] = list(request.tools)
@@ -220,9 +220,9 @@ class OpenAIModel:
         texts, thinking, finish = [], [], []
         for choice in found:
             message = getattr(choice, "message", None)
-            raw = choice.text if self._profile.mode == "completions" else getattr(message, "content", None)
+            raw = choice.text if self.profile.mode == "completions" else getattr(message, "content", None)
             apart = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or ""
-            thought, text = split_thinking((raw or "")[:_TEXT_CAP], self._profile.thinking_tags)
+            thought, text = split_thinking((raw or "")[:_TEXT_CAP], self.profile.thinking_tags)
             texts.append(text)
             thinking.append(thought or str(apart)[:_TEXT_CAP])
             finish.append(choice.finish_reason or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
@@ -89,9 +90,16 @@ class TransformersModel:
         return model.to(device).eval()
 
     @property
+    def profile(self) -> ModelProfile:
+        """How it is asked, its window filled in from the configuration."""
+        return self._profile.model_copy(update={"window": self.window})
+
+    @property
     def window(self) -> int:
         """Context window in tokens: the profile's, else the configuration's."""
-        return self._profile.window or int(self.model.config.max_position_embeddings)
+        if self._profile.window is not None:
+            return self._profile.window
+        return int(json.loads((self._folder / "config.json").read_text(encoding="utf-8"))["max_position_embeddings"])
 
     def count_tokens(self, text: str) -> int:
         """Return the tokens of a prompt with its chat template: exact, unlike the estimate."""

@@ -23,6 +23,19 @@ class PrivatePrefix(Record):
     """The page or file of the library that says so."""
 
 
+class SetApart(Record):
+    """A public part of a library of which no task can be made."""
+
+    prefix: str
+    """Dotted path or pattern; everything at and below it is meant."""
+
+    reason: str
+    """Why: its answers depend on the machine, it only checks and returns nothing."""
+
+    source: str
+    """The page or file of the library that shows it."""
+
+
 class Library(Record):
     """One library that can be benchmarked."""
 
@@ -58,6 +71,12 @@ class Library(Record):
 
     private_prefixes: tuple[PrivatePrefix, ...] = ()
     """What the library calls private without an underscore."""
+
+    documented_only: str | None = None
+    """The page that says that what the documentation does not name is no public API; null where none does."""
+
+    set_apart: tuple[SetApart, ...] = ()
+    """What is public and new but makes no task."""
 
     namespace: tuple[str, ...] = ()
     """Distributions that fill the same top-level package; their releases follow the resolution of this one's."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import resource
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -61,7 +60,7 @@ def run(request: Request) -> dict[str, Any]:
     for name, source in (("tasks.jsonl", request.tasks), ("predictions.jsonl", request.predictions)):
         target = request.out / name
         if not (target.exists() and target.samefile(source)):
-            shutil.copyfile(source, target)
+            jsonl.write_bytes(target, source.read_bytes())
     samples = sum(len(prediction.samples) or 1 for prediction in predictions.values())
     total = samples + len(tasks) - len(predictions)
     with Bar("evaluate", total) as bar:
@@ -80,7 +79,13 @@ def run(request: Request) -> dict[str, Any]:
     found = summary.summarise(evaluation.read_results(results))
     found["judged"] = finished.judged
     found["broken_tasks"] = finished.broken
-    manifest = _manifest(request, digests, found, time.monotonic() - started, finished.isolation)
+    isolation = {
+        **finished.isolation,
+        "fresh_compared": finished.compared,
+        "fresh_differing": finished.differing,
+        "demoted": finished.demoted,
+    }
+    manifest = _manifest(request, digests, found, time.monotonic() - started, isolation)
     jsonl.write_text(request.out / "summary.json", json.dumps(found, indent=2) + "\n")
     jsonl.write_text(request.out / "manifest.json", manifest.model_dump_json(indent=2) + "\n")
     return found

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from novelapi.catalog import PrivatePrefix
 from novelapi.discovery.surface.model import EVIDENCE, PUBLIC_EVIDENCE, ApiObject, EvidenceKind, Surface
-from novelapi.discovery.visibility import declared_private, is_private
+from novelapi.discovery.visibility import declared_private, is_private, says_private
 
 MEMBER_KINDS = frozenset({"method", "classmethod", "staticmethod", "property"})
 
@@ -59,6 +59,13 @@ class Foreign:
     evidence: EvidenceKind
 
 
+def self_declared(module_docs: Mapping[str, str]) -> Iterator[PrivatePrefix]:
+    """Yield the modules whose own docstring calls them internal."""
+    for module, text in sorted(module_docs.items()):
+        if "." in module and says_private(text):
+            yield PrivatePrefix(prefix=module, source="docstring of the module")
+
+
 class ApiTable:
     """All APIs of one release."""
 
@@ -73,7 +80,7 @@ class ApiTable:
             documented: names in the documentation; a documented path is preferred for display.
         """
         self.surface = surface
-        self._prefixes = private_prefixes
+        self._prefixes = (*private_prefixes, *self_declared(surface.module_docs))
         self._documented = documented
         self.foreign: list[Foreign] = []
         self.top: dict[str, Api] = {}

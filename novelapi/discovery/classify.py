@@ -38,6 +38,7 @@ REASONS: Mapping[str, str] = {
     "same_at_runtime": "the sources differ, the signatures at run time do not",
     "stub_only": "only the stub changed, and running tells no signature",
     "undocumented": "it has no docstring and its documentation does not name it",
+    "not_documented": "the library promises only what its documentation names, and that does not name it",
     "not_importable": "it cannot be imported in the new release as installed",
     "not_callable": "it is a value, not something to call",
     "present_before": "the old release has it at the same path, though its sources do not show it",

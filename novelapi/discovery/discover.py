@@ -18,6 +18,7 @@ from novelapi.discovery.ranking import collect_evidence, score, thin_out, usable
 from novelapi.discovery.signatures import significant
 from novelapi.discovery.surface.model import ApiObject
 from novelapi.discovery.verify import Inspector, Observation
+from novelapi.discovery.visibility import declared_private
 from novelapi.discovery.workspace import Workspace
 from novelapi.records.api import Candidate, Exclusion
 from novelapi.records.environment import Environment
@@ -74,7 +75,7 @@ def discover(
         verification = _Verification(workspace, library, old, new, old_table, new_table)
         verdicts = verification.verdicts(reachable)
     verdicts += barred(rows)
-    settle(verdicts, documentation, old)
+    settle(verdicts, documentation, old, library)
     candidates = _rank(library, old, new, verdicts, documentation)
     return Discovery(
         candidates=tuple(candidates),
@@ -109,8 +110,10 @@ def barred(rows: Iterable[Difference]) -> list[Verdict]:
     return found
 
 
-def settle(verdicts: Iterable[Verdict], documentation: Documentation, old: str | None) -> None:
-    """Apply what does not depend on the two signatures: documentation and tags."""
+def settle(
+    verdicts: Iterable[Verdict], documentation: Documentation, old: str | None, library: Library | None = None
+) -> None:
+    """Apply what does not depend on the two signatures: documentation, what the catalogue sets apart, tags."""
     for verdict in verdicts:
         if not verdict.is_candidate:
             continue
@@ -119,6 +122,13 @@ def settle(verdicts: Iterable[Verdict], documentation: Documentation, old: str |
         if length < UNDOCUMENTED_BELOW and not named:
             verdict.verdict, verdict.detail = "undocumented", f"{length} characters of docstring"
             continue
+        if library is not None and library.documented_only is not None and documentation.named and not named:
+            verdict.verdict, verdict.detail = "not_documented", library.documented_only
+            continue
+        if verdict.api.object.role in {"exception", "warning"}:
+            verdict.tags.update(("no_usable_change", "raised_not_called"))
+        if library is not None and declared_private(verdict.shown, library.set_apart) is not None:
+            verdict.tags.update(("no_usable_change", "set_apart"))
         if old is None:
             verdict.tags.add("no_prior_release")
         if not usable_change(verdict):
@@ -157,9 +167,10 @@ class _Verification:
     old_table: ApiTable | None
     new_table: ApiTable
 
-    def verdicts(self, rows: Iterable[Difference]) -> list[Verdict]:
-        """Return a verdict for every row that had to be asked about; the others are unchanged."""
+    def verdicts(self, rows: Sequence[Difference]) -> list[Verdict]:
+        """Return a verdict for every row that was asked about or differs at all; the others are unchanged."""
         asked = [row for row in rows if needs_asking(row)]
+        minor = [classify_static(row) for row in rows if row.changes and not needs_asking(row)]
         env = self.workspace.environment(self.library, self.new, documentation=True)
         paths = sorted({path for row in asked for path in row.new.public})
         new_seen = self._inspector(env).observe(paths, self._open_modules)
@@ -171,7 +182,7 @@ class _Verification:
             old_seen = self._inspector(env).observe(paths)
         verdicts = [classify_observed(row, new_seen, old_seen) for row in asked]
         merge_same_objects(verdicts, new_seen)
-        return verdicts
+        return [*verdicts, *minor]
 
     def _inspector(self, env: Environment) -> Inspector:
         return Inspector(

@@ -84,8 +84,8 @@ class PackageIndex:
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
     """The clock."""
 
-    def project(self, name: str) -> Project:
-        """Return the files of a distribution.
+    def project(self, name: str, *, fresh: bool = False) -> Project:
+        """Return the files of a distribution; `fresh` asks the index although it was asked today.
 
         Raises:
             UnknownNameError: the index does not know the distribution.
@@ -95,7 +95,7 @@ class PackageIndex:
         normal = canonicalize_name(name)
         path = self.layout.index_cache / f"{normal}.json"
         recorded = Project.model_validate_json(path.read_bytes()) if path.exists() else None
-        if recorded and (self.offline or recorded.fetched >= self.today()):
+        if recorded and (self.offline or (not fresh and recorded.fetched >= self.today())):
             return recorded
         if self.offline:
             raise IndexUnavailableError(f"nothing is recorded about '{name}': run once without --offline")

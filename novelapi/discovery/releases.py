@@ -20,7 +20,7 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 
 from novelapi.discovery.index import IndexFile, Project
-from novelapi.errors import UsageError
+from novelapi.errors import NothingNewError, UsageError
 from novelapi.records.base import Record
 
 
@@ -70,10 +70,10 @@ class VersionPair(Record):
         """Refuse a pair between which nothing can be new.
 
         Raises:
-            UsageError: the old release is not below the new one.
+            NothingNewError: the old release is not below the new one.
         """
         if self.old is not None and Version(self.old) >= Version(self.new):
-            raise UsageError(
+            raise NothingNewError(
                 f"nothing in {self.library} {self.new} is newer than the cutoff {self.cutoff} "
                 f"({self.old} was out): give an earlier date or a newer release with --new"
             )
@@ -166,7 +166,6 @@ def resolve_pair(
     old: str | None = None,
     new: str | None = None,
     pinned: str | None = None,
-    today: date,
 ) -> VersionPair:
     """Return the pair of releases for a cutoff, or the two that were named.
 
@@ -177,10 +176,10 @@ def resolve_pair(
         old: the old release by name.
         new: the new release by name; else `pinned`, else the newest one.
         pinned: the catalogue's release.
-        today: a cutoff must not lie after this day.
 
     Raises:
-        UsageError: no such release, no cutoff, a cutoff in the future, or the old release is above the new one.
+        NothingNewError: the cutoff lies after the newest release.
+        UsageError: no such release, no cutoff, or the old release is above the new one.
     """
     newest = _newest(library, releases)
     target = resolve_new(library, releases, new, pinned)
@@ -191,8 +190,8 @@ def resolve_pair(
         return VersionPair(library=library, cutoff=None, old=before.version, new=target.version, reason="both named")
     if cutoff is None:
         raise UsageError("what the model can have seen is not known: give --cutoff DATE, or --old and --new")
-    if cutoff > today:
-        raise UsageError(
+    if cutoff > newest.first.date():
+        raise NothingNewError(
             f"the cutoff {cutoff} lies after the newest release of {library} "
             f"({newest.version}, {newest.first:%Y-%m-%d}): give an earlier date"
         )

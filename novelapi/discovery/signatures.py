@@ -69,15 +69,19 @@ def _write(param: Param) -> str:
 def compare(old: Sequence[Param], new: Sequence[Param]) -> tuple[Change, ...]:
     """Return what differs between two signatures, in the order of the new one, removals last.
 
-    A name that no caller can write (of a star, or positional-only) may change without a trace.
+    A name that no caller can write (of a star, or positional-only) may change without a trace; so may a positional-only
+    parameter come out of `*args`, which is written with its star for that reason.
     """
     old, new = [_conventional(param) for param in old], [_conventional(param) for param in new]
     renames = _renames(old, new)
     before = {renames.get(param.name, param.name): param for param in old}
     changes: list[Change] = []
+    spread = any(param.kind == VAR_POSITIONAL for param in old)
     for param in new:
         earlier = before.pop(param.name, None)
-        if earlier is None:
+        if earlier is None and spread and param.kind == POSITIONAL_ONLY:
+            changes.append(Change(kind="parameter_added", parameter=param.name, new=f"*{_write(param)}"))
+        elif earlier is None:
             changes.append(Change(kind="parameter_added", parameter=param.name, new=_write(param)))
         else:
             changes += _differences(earlier, param)
@@ -96,7 +100,8 @@ def _conventional(param: Param) -> Param:
 def _differences(old: Param, new: Param) -> list[Change]:
     name = new.name
     changes: list[Change] = []
-    if old.name != name and new.kind in {POSITIONAL_OR_KEYWORD, KEYWORD_ONLY}:
+    writable = {POSITIONAL_OR_KEYWORD, KEYWORD_ONLY}
+    if old.name != name and (new.kind in writable or old.kind in writable):
         changes.append(Change(kind="parameter_renamed", parameter=name, old=old.name, new=name))
     if old.kind != new.kind:
         changes.append(Change(kind="parameter_kind", parameter=name, old=KINDS[old.kind], new=KINDS[new.kind]))
@@ -108,12 +113,12 @@ def _differences(old: Param, new: Param) -> list[Change]:
 
 
 def _renames(old: Sequence[Param], new: Sequence[Param]) -> dict[str, str]:
-    """Return old name to new name for parameters that kept place, kind and default, or that are stars."""
+    """Return old name to new name for parameters that kept place and default, or that are stars."""
     gone = {param.name for param in old} - {param.name for param in new}
     fresh = {param.name for param in new} - {param.name for param in old}
     renames: dict[str, str] = {}
     for before, after in zip(_positional(old), _positional(new), strict=False):
-        same = before.kind == after.kind and before.default == after.default
+        same = before.default == after.default  # the kind may change with the name: f(a) becomes f(x, /)
         if before.name in gone and after.name in fresh and same:
             renames[before.name] = after.name
     for kind in (VAR_POSITIONAL, VAR_KEYWORD):

@@ -18,8 +18,8 @@ from novelapi.fingerprint import digest, file_digest
 from novelapi.layout import Layout
 from novelapi.records.environment import Environment
 
-LIMITS = Limits(wall_s=150.0, cpu_s=120, memory_mb=8192)
-"""For importing everything that changed in a library, once."""
+LIMITS = Limits(wall_s=900.0, cpu_s=120, memory_mb=8192)
+"""For importing everything that changed in a library, once: CPU time is the budget, the clock a backstop."""
 
 STRONG = frozenset({"inspect", "__init__", "__new__"})
 """Where a signature that Python itself knows comes from."""
@@ -132,14 +132,15 @@ class Inspector:
 
 
 def _halves(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Split a request by the packages of its paths; one that cannot be split is to blame itself."""
+    """Split a request by the packages of its paths, then path by path; a single path is to blame itself."""
     groups: dict[str, list[str]] = defaultdict(list)
     for path in request["paths"]:
         groups[path.rpartition(".")[0]].append(path)
     modules = request["modules"]
     keys = sorted(groups)
     if len(keys) + len(modules) < 2:
-        return []
+        paths, middle = request["paths"], len(request["paths"]) // 2
+        return [{**request, "paths": part} for part in (paths[:middle], paths[middle:])] if middle else []
     if modules:
         return [{**request, "modules": {}}, *({**request, "paths": [], "modules": {m: k}} for m, k in modules.items())]
     middle = len(keys) // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Protocol
@@ -29,6 +30,19 @@ class _Prefix(Protocol):
 def is_private(path: str) -> bool:
     """Return whether a dotted path has a segment with a leading underscore; `__init__` and the like are private too."""
     return path.startswith("_") or "._" in path
+
+
+_SAYS_PRIVATE = re.compile(
+    r"\b(?:for internal use only|internal use only|internal API|this module is (?:private|internal)|"
+    r"private (?:module|implementation)|not (?:part of|a part of) the public API|implementation details? of|"
+    r"do(?:es)? not (?:use|import) (?:this module )?directly|considered private|internal utilities)\b",
+    re.IGNORECASE,
+)
+
+
+def says_private(docstring: str | None) -> bool:
+    """Return whether the first lines of a module's docstring call the module internal."""
+    return bool(docstring and _SAYS_PRIVATE.search(docstring[:600]))
 
 
 class Trees:

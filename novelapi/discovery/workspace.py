@@ -61,16 +61,16 @@ class Workspace:
     def _releases(self) -> dict[str, list[Release]]:
         return {}
 
-    def releases(self, distribution: str) -> list[Release]:
-        """Return the final releases of a distribution, lowest version first.
+    def releases(self, distribution: str, *, fresh: bool = False) -> list[Release]:
+        """Return the final releases of a distribution, lowest version first; `fresh` asks the index anew.
 
         Raises:
             UnknownNameError: the index does not have it.
             IndexUnavailableError: the index did not answer.
         """
         name = canonicalize_name(distribution)
-        if name not in self._releases:
-            self._releases[name] = list_releases(self.index.project(name))
+        if fresh or name not in self._releases:
+            self._releases[name] = list_releases(self.index.project(name, fresh=fresh))
         return self._releases[name]
 
     def release(self, library: Library, version: str) -> Release:
@@ -100,7 +100,6 @@ class Workspace:
             old=old,
             new=new,
             pinned=library.release,
-            today=self.index.today(),
         )
 
     def surface(self, library: Library, version: str) -> Surface:

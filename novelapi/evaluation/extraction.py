@@ -13,7 +13,7 @@ import textwrap
 import warnings
 from dataclasses import dataclass
 
-EXTRACTION_VERSION = 1
+EXTRACTION_VERSION = 2
 MAX_PARSED = 1 << 20
 """Longer texts are not parsed here (the sandbox compiles them under its limits)."""
 
@@ -41,7 +41,8 @@ _OTHER = frozenset(
         "java",
     ]
 )
-_START = re.compile(r"^(?:def |async def |import |from |class |@)", re.MULTILINE)
+_START = re.compile(r"(?:def |async def |import |from |class |@)")
+_PROSE = re.compile(r"(?:[-*]\s+|\d+[.)]\s+|>\s*)?[*_`\"'(]*[A-Z][\w'’-]*[,:;.!?*_`)]*(?:\s+[^\s=]+)*\s*$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,16 +128,25 @@ def _from_plain(text: str, entry_point: str, signature: str) -> Extraction:
 
 
 def _salvage(text: str, entry_point: str) -> str | None:
-    """Cut prose off in front of and behind a function definition."""
-    for start in _START.finditer(text):
-        lines = text[start.start() :].splitlines()
-        for end in range(len(lines), max(0, len(lines) - 60), -1):
-            code = "\n".join(lines[:end])
-            if compiles(code):
-                if entry_point and defines(code, entry_point):
-                    return code
-                break
+    """Cut prose off in front of and behind a function definition; code that does not compile is never cut away."""
+    lines = text.splitlines()
+    first = next((number for number, line in enumerate(lines) if _START.match(line)), None)
+    if first is None or not entry_point or not all(is_prose(line) for line in lines[:first]):
+        return None
+    for end in range(len(lines), max(first, len(lines) - 60), -1):
+        code = "\n".join(lines[first:end])
+        if compiles(code):
+            return code if defines(code, entry_point) else None
+        if not is_prose(lines[end - 1]):
+            return None
     return None
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is blank or text for a reader, not code that may be broken."""
+    if not line.strip():
+        return True
+    return not line[0].isspace() and _PROSE.match(line) is not None and not compiles(line)
 
 
 def compiles(code: str) -> bool:
@@ -197,6 +207,9 @@ def as_body(block: str, signature: str) -> str | None:
     """Put a text below the signature if only there it compiles; null if it does not."""
     if not signature.strip() or not block.strip():
         return None
+    name = re.search(r"def\s+(\w+)", signature)
+    if name is not None and re.search(rf"^(async\s+)?def\s+{name[1]}\b", textwrap.dedent(block), re.MULTILINE):
+        return None  # it brings its own signature
     head = signature.strip().rstrip(":") + ":\n"
     code = head + textwrap.indent(textwrap.dedent(block).strip("\n"), "    ") + "\n"
     return code if compiles(code) else None

@@ -6,7 +6,6 @@ Pure functions of source texts; nothing is executed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from novelapi.evaluation.extraction import MAX_PARSED, parse
@@ -100,6 +99,14 @@ class Names:
         return ".".join([self.known.get(parts[0], parts[0]), *parts[1:]])
 
 
+def _own_functions(tree: ast.Module) -> set[str]:
+    """Return the names of functions and classes of the program that are not imported under the same name as well."""
+    own = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    return own - imports(tree).keys()
+
+
 def names_of(*trees: ast.Module | None) -> Names:
     """Collect imports and aliases (`f = np.unstack`) of the context and the completion."""
     known: dict[str, str] = {}
@@ -107,6 +114,7 @@ def names_of(*trees: ast.Module | None) -> Names:
         if tree is None:
             continue
         known.update(imports(tree))
+        known.update({name: f"own.{name}" for name in _own_functions(tree)})
         names = Names(known=known)
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -136,7 +144,9 @@ class Goal:
         """Whether a path means the target: the same, or its leaf elsewhere in its package where nothing else is."""
         if path is None or path.rsplit(".", 1)[-1] != self.leaf or path in self.namesakes:
             return False
-        return path == self.api or path.split(".")[0] == self.api.split(".")[0]
+        if path.split(".")[0] == "own":
+            return False
+        return path.split(".")[0] == self.api.split(".")[0] or path == self.api.removeprefix("builtins.")
 
 
 def mentions(node: ast.AST, names: Names, goal: Goal, *, receivers: bool) -> bool:
@@ -154,67 +164,6 @@ def mentions(node: ast.AST, names: Names, goal: Goal, *, receivers: bool) -> boo
         if receivers and goal.method and isinstance(child, ast.Attribute) and child.attr == goal.leaf:
             return True
     return False
-
-
-def reaches_target(tree: ast.Module, context: ast.Module | None, goal: Goal) -> bool:
-    """Whether the program holds a reachable call that resolves to the target, or hands the target to a call."""
-    names = names_of(context, tree)
-    for node in reachable(tree.body):
-        if isinstance(node, ast.Call):
-            if mentions(node.func, names, goal, receivers=True):
-                return True
-            if any(mentions(argument, names, goal, receivers=False) for argument in node.args):
-                return True
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if any(mentions(decorator, names, goal, receivers=False) for decorator in node.decorator_list):
-                return True
-    return False
-
-
-def reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield all nodes but those behind a return, raise, break or continue, or under a constant false condition."""
-    stack: list[ast.AST] = list(reversed(_live(body)))
-    while stack:
-        node = stack.pop()
-        yield node
-        for _, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                stack += reversed(_live(value))
-            elif isinstance(value, list):
-                stack += [item for item in reversed(value) if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST):
-                stack.append(value)
-
-
-def _live(body: list[ast.stmt]) -> list[ast.AST]:
-    found: list[ast.AST] = []
-    for node in body:
-        if isinstance(node, ast.If | ast.While) and _is_false(node.test):
-            found += _live(node.orelse)
-            continue
-        if isinstance(node, ast.If) and _is_true(node.test):
-            found += _live(node.body)
-            if _leaves(node.body):
-                break
-            continue
-        found.append(node)
-        if isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue):
-            break
-    return found
-
-
-def _is_false(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Constant) and not test.value) or (
-        isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _is_true(test.operand)
-    )
-
-
-def _is_true(test: ast.expr) -> bool:
-    return isinstance(test, ast.Constant) and bool(test.value)
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Return | ast.Raise) for node in body)
 
 
 # Data flow

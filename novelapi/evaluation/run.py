@@ -40,6 +40,8 @@ class Evaluation:
     """Digest of the prompt of each task, when we asked it."""
     overlaps: Mapping[str, float | None] = field(default_factory=dict)
     """Overlap of reference and shown examples per task."""
+    retrieved: Mapping[str, bool | None] = field(default_factory=dict)
+    """Whether the target was among what was retrieved for a task."""
 
 
 @dataclass(kw_only=True)
@@ -52,6 +54,12 @@ class Finished:
     broken: dict[str, str] = field(default_factory=dict)
     """Tasks that could not be scored, with the reason."""
     isolation: dict[str, Any] = field(default_factory=dict)
+    compared: int = 0
+    """Samples that ran both forked and fresh."""
+    differing: list[str] = field(default_factory=list)
+    """Where the two did not agree."""
+    demoted: dict[str, str] = field(default_factory=dict)
+    """Environments whose samples ran fresh, with the reason."""
 
 
 def evaluate(request: Evaluation, progress: Progress | None = None) -> Finished:
@@ -70,7 +78,8 @@ def evaluate(request: Evaluation, progress: Progress | None = None) -> Finished:
     with jsonl.Appender(request.results) as appender:
 
         def record(row: ResultRow) -> None:
-            row = row.model_copy(update={"overlap": request.overlaps.get(row.task_id)})
+            own = {"overlap": request.overlaps.get(row.task_id), "retrieved": request.retrieved.get(row.task_id)}
+            row = row.model_copy(update=own)
             appender.append(row.to_row())
             finished.judged += 1
             if progress is not None:
@@ -86,6 +95,10 @@ def evaluate(request: Evaluation, progress: Progress | None = None) -> Finished:
                     for sample in job.samples:
                         record(outcome.unscored(job.task.task_id, sample.index, result.reason, text=sample.text))
                     continue
+                finished.compared += result.compared
+                finished.differing += result.differing
+                if result.demoted is not None:
+                    finished.demoted[job.env.key] = result.demoted
                 if result.broken is not None:
                     finished.broken[result.task_id] = result.broken
                 for row in result.rows:
@@ -124,7 +137,8 @@ def _jobs(request: Evaluation, done: set[tuple[str, int]]) -> tuple[list[scoring
     for task_id in request.tasks:
         prediction = request.predictions.get(task_id)
         if prediction is None or not prediction.samples:
-            unscored.append(outcome.unscored(task_id, 0, "no prediction for this task"))
+            reason = (prediction.unscored if prediction else None) or "no prediction for this task"
+            unscored.append(outcome.unscored(task_id, 0, reason))
             continue
         open_samples[task_id] = tuple(
             scoring.Sample(index=index, text=text, prompt=request.prompts.get(task_id))

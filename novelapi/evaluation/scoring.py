@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from novelapi.evaluation import extraction, outcome
-from novelapi.execution.harness import Harness, HarnessError, observe, prepare
+from novelapi.execution.harness import Harness, HarnessError, prepare
 from novelapi.execution.pool import Slot
+from novelapi.execution.trial import observe
 from novelapi.execution.zygote import Zygote, ZygoteError
+from novelapi.fingerprint import text_digest
 from novelapi.records.environment import Environment
 from novelapi.records.task import Task
 from novelapi.records.verdict import Observation, ResultRow
@@ -50,6 +52,12 @@ class Scored:
     harness: Harness | None = None
     broken: str | None = None
     """Why the task itself cannot be scored."""
+    compared: int = 0
+    """Samples that ran both forked and fresh."""
+    differing: tuple[str, ...] = ()
+    """Where the two did not agree."""
+    demoted: str | None = None
+    """Why the environment's samples run fresh; null where they are forked."""
 
 
 def score(slot: Slot, job: Job) -> Scored:
@@ -67,33 +75,104 @@ def score(slot: Slot, job: Job) -> Scored:
             for sample in job.samples
         ]
         return Scored(task_id=job.task.task_id, rows=tuple(rows), broken=str(error))
+    bench = _Bench(slot, zygote, job, harness)
+    bench.gate()
+    slot.learn(job.env, harness.modules)
     seen_by_code: dict[str, Observation] = {}
     rows: list[ResultRow] = []
     for sample in job.samples:
         code = extraction.extract(sample.text, job.task.entry_point, job.task.signature).code
         if code not in seen_by_code:
-            seen_by_code[code] = _observe(slot, zygote, job, harness, code)
-        rows.append(
-            outcome.row(
-                job.task, harness, seen_by_code[code], sample=sample.index, text=sample.text, prompt=sample.prompt
-            )
-        )
-    return Scored(task_id=job.task.task_id, rows=tuple(rows), harness=harness)
+            seen_by_code[code] = bench.observe(code)
+        rows.append(bench.row(seen_by_code[code], sample))
+    return Scored(
+        task_id=job.task.task_id, rows=tuple(rows), harness=harness, compared=bench.compared,
+        differing=tuple(bench.differing), demoted=slot.demoted.get(job.env.key),
+    )  # fmt: skip
 
 
-def _observe(slot: Slot, zygote: Zygote, job: Job, harness: Harness, code: str) -> Observation:
-    """Run one piece of code; an end by limit or signal is confirmed in a fresh process."""
-    if not code.strip():
-        return Observation(code=code, stage="extract", executor="none", env=harness.env, integrity=harness.integrity)
-    warm = slot.options.warm
-    seen = observe(zygote, job.task, harness, code, "fork" if warm else "fresh")
-    if seen.ended not in _REPEATED:
-        return seen
-    try:
-        with slot.fresh(job.env) as alone:
-            return observe(alone, job.task, harness, code, "fresh")
-    except ZygoteError as error:
-        return seen.model_copy(update={"infra": f"the confirmation in a fresh process failed: {error}"})
+class _Bench:
+    """One task on one slot: forked runs, fresh ones, and what comparing them told."""
+
+    def __init__(self, slot: Slot, zygote: Zygote, job: Job, harness: Harness) -> None:
+        self.slot = slot
+        self.zygote = zygote
+        self.job = job
+        self.harness = harness
+        self.compared = 0
+        self.differing: list[str] = []
+
+    def row(self, seen: Observation, sample: Sample) -> ResultRow:
+        """Make the row of a sample."""
+        return outcome.row(
+            self.job.task, self.harness, seen, sample=sample.index, text=sample.text, prompt=sample.prompt
+        )  # fmt: skip
+
+    def verdict(self, seen: Observation) -> tuple[str, str | None]:
+        """Return outcome and label."""
+        row = self.row(seen, Sample(index=0, text=""))
+        return row.outcome, row.label
+
+    def observe(self, code: str) -> Observation:
+        """Run one piece of code; an end by limit or signal, and one sample in a hundred, is repeated fresh.
+
+        The fresh run's verdict counts; where the two differ, the environment is forked no more.
+        """
+        if not code.strip():
+            return Observation(
+                code=code, stage="extract", executor="none", env=self.harness.env, integrity=self.harness.integrity
+            )  # fmt: skip
+        seen = self._forked(code)
+        if seen.ended not in _REPEATED and not (self.zygote.preload and _drawn(self.job.task.task_id, code)):
+            return seen
+        return self._compared(code, seen)
+
+    def gate(self) -> None:
+        """Compare forked and fresh runs of the reference and two mutants where forking may be unsafe: threads run."""
+        env = self.job.env
+        if not self.zygote.preload or self.zygote.info["threads"] == 1 or env.key in _GATED:
+            return
+        _GATED.add(env.key)
+        for code in (self.job.task.reference_solution, *mutants(self.job.task)):
+            self._compared(code, self._forked(code))
+
+    def _forked(self, code: str) -> Observation:
+        if self.zygote.preload and not self.slot.is_warm(self.job.env):  # demoted meanwhile
+            self.zygote = self.slot.zygote(self.job.env, self.job.preload)
+        return observe(self.zygote, self.job.task, self.harness, code, "fork" if self.zygote.preload else "fresh")
+
+    def _compared(self, code: str, seen: Observation) -> Observation:
+        try:
+            with self.slot.fresh(self.job.env) as alone:
+                fresh = observe(alone, self.job.task, self.harness, code, "fresh")
+        except ZygoteError as error:
+            return seen.model_copy(update={"infra": f"the confirmation in a fresh process failed: {error}"})
+        self.compared += 1
+        forked, again = self.verdict(seen), self.verdict(fresh)
+        if self.zygote.preload and forked != again:
+            what = f"{self.job.task.task_id}: {forked[1] or forked[0]} forked, {again[1] or again[0]} fresh"
+            self.differing.append(what)
+            self.slot.demote(self.job.env, what)
+        return fresh
+
+
+_GATED: set[str] = set()
+"""Environments that this process has put through the gate."""
+
+
+def mutants(task: Task) -> tuple[str, ...]:
+    """Return two wrong versions of a task's reference: one answers nothing, one wraps the right answer."""
+    if task.kind != "function":
+        return ()
+    name = task.entry_point
+    nothing = f"def {name}(*args, **kwargs):\n    return None\n"
+    wrapper = f"_inner = {name}\ndef {name}(*args, **kwargs):\n    return [_inner(*args, **kwargs)]\n"
+    return nothing, f"{task.reference_solution}\n{wrapper}"
+
+
+def _drawn(task_id: str, code: str) -> bool:
+    """Whether a sample belongs to the one in a hundred that also runs fresh; by its content, so always the same."""
+    return int(text_digest(f"{task_id}\n{code}")[:8], 16) % 100 == 0
 
 
 def preload_of(tasks: Iterable[Task]) -> tuple[str, ...]:

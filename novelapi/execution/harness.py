@@ -5,21 +5,23 @@ All of it is found by running the reference, never taken from the task file, so 
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import Field
 
 from novelapi.errors import DataError
 from novelapi.execution import values
-from novelapi.execution.judge import Answer, Run, run_code, verdict_on
+from novelapi.execution.judge import Run, run_code, verdict_on
 from novelapi.execution.limits import SampleLimits, budget
 from novelapi.execution.zygote import Zygote
+from novelapi.fingerprint import text_digest
 from novelapi.records.base import Record
 from novelapi.records.task import Task
-from novelapi.records.verdict import CallRecord, InputEvidence, Integrity, Observation, StubRun
+from novelapi.records.verdict import CallRecord, Integrity, Observation
 
 STUB_KINDS = ("values", "shape", "order")
-HARNESS_VERSION = 2
+HARNESS_VERSION = 3
 GOLD_LIMITS = SampleLimits(cpu_s=60.0)
 
 
@@ -60,16 +62,28 @@ class Harness(Record):
     gold_calls: tuple[CallRecord, ...] = ()
     """The reference's calls of the targets, for the diagnosis of refused calls."""
 
+    kinds: tuple[str, ...] = ()
+    """Per target what it is: function, class, method, classmethod, staticmethod, property or object."""
+
     namesakes: tuple[tuple[str, ...], ...] = ()
     """Per call specification: paths of the target's package that end like the target and are something else."""
 
     gold_cpu_ms: float = Field(ge=0)
     """CPU milliseconds of the reference."""
 
+    import_cpu_ms: float = 0.0
+    """CPU milliseconds of the imports in the environment's warm parent."""
+
+    modules: tuple[str, ...] = ()
+    """Modules that the reference imported beyond the warm parent's: worth preloading."""
+
+    stub_answers: dict[str, str] = Field(default_factory=dict)
+    """Per kind of replacement the digest of the reference's answers to it."""
+
     @property
     def limits(self) -> SampleLimits:
         """The limits of a sample."""
-        return budget(self.gold_cpu_ms)
+        return budget(self.gold_cpu_ms, self.import_cpu_ms)
 
 
 def comparison_of(task: Task) -> values.Comparison:
@@ -102,8 +116,11 @@ def prepare(zygote: Zygote, task: Task) -> Harness:
         called=called,
         required=required,
         gold_calls=tuple(recorded.calls),
-        namesakes=tuple(tuple(namesakes) for _, namesakes in recorded.surveys),
+        kinds=tuple(survey["kind"] for survey in recorded.surveys),
+        namesakes=tuple(tuple(survey["namesakes"]) for survey in recorded.surveys),
         gold_cpu_ms=plain.cpu_ms,
+        import_cpu_ms=zygote.import_cpu_ms,
+        modules=tuple(sorted(recorded.modules - zygote.modules)),
     )
     return base.model_copy(update=_proof(zygote, known, base, recorded))
 
@@ -122,13 +139,22 @@ def _proof(zygote: Zygote, task: Task, base: Harness, recorded: Run) -> dict[str
             stubbed = run_code(zygote, task, task.reference_solution, mode="remote", limits=GOLD_LIMITS, stub=kind)
             if stubbed.infra is None and changed(remote, stubbed, comparison):
                 reason = f"every call is remote, the answer follows the result ({kind})"
-                return {"mode": "remote", "stub": kind, "integrity": "strong", "integrity_reason": reason}
+                return {
+                    "mode": "remote",
+                    "stub": kind,
+                    "stub_answers": {kind: answers_digest(stubbed)},
+                    "integrity": "strong",
+                    "integrity_reason": reason,
+                }
         why = "no plausible change of the result changes the answer"
     if not flows:
         return {"integrity_reason": why}
     sentinel = run_code(zygote, task, task.reference_solution, mode="sentinel", limits=GOLD_LIMITS)
     if changed(recorded, sentinel, comparison):
-        return {"stub": "sentinel", "integrity_reason": why}
+        answers = {"sentinel": answers_digest(sentinel)}
+        return {"stub": "sentinel", "stub_answers": answers, "integrity_reason": why}
+    if all(call.subclass for call in recorded.calls):
+        return {"integrity_reason": "the target is a class that is only made a base of"}
     raise HarnessError(f"task {task.task_id}: the reference's answer does not depend on {task.api}; correct the task")
 
 
@@ -174,10 +200,10 @@ def _call_pattern(task: Task, run: Run) -> tuple[tuple[tuple[int, ...], ...], tu
         calls = [call for call in run.calls if call.api == spec.api]
         if not calls:
             raise HarnessError(f"task {task.task_id}: the reference never calls {spec.api}; correct the task")
-        called.append(tuple(sorted({_index(call.input) for call in calls})))
+        called.append(tuple(sorted({index_of(call.input) for call in calls})))
         names = {}
         for name in spec.required:
-            where = tuple(sorted({_index(call.input) for call in calls if call.required.get(name)}))
+            where = tuple(sorted({index_of(call.input) for call in calls if call.required.get(name)}))
             if not where:
                 missing = f"{spec.api} with {name}={spec.required[name]}"
                 raise HarnessError(f"task {task.task_id}: the reference never calls {missing}; correct the task")
@@ -186,7 +212,8 @@ def _call_pattern(task: Task, run: Run) -> tuple[tuple[tuple[int, ...], ...], tu
     return tuple(called), tuple(required)
 
 
-def _index(number: int | None) -> int:
+def index_of(number: int | None) -> int:
+    """Return the input of a call as a number: -1 while the completion was being loaded."""
     return -1 if number is None else number
 
 
@@ -217,64 +244,13 @@ def changed(run: Run, stubbed: Run, comparison: values.Comparison) -> bool:
     )
 
 
-def observe(zygote: Zygote, task: Task, harness: Harness, code: str, executor: str) -> Observation:
-    """Run a completion's code against its task; if all is right, repeat it with the target's result replaced."""
-    comparison = comparison_of(task)
-    known = task.model_copy(update={"expected": harness.expected})
-    run = run_code(zygote, known, code, mode=harness.mode, limits=harness.limits, stop=comparison)
-    stubs: tuple[StubRun, ...] = ()
-    cpu_ms, wall_ms, peak_kb = run.cpu_ms, run.wall_ms, run.peak_kb
-    if harness.stub is not None and answers_right(run, harness, comparison) and calls_right(task, run, harness) is None:
-        found: list[StubRun] = []
-        replaced = False
-        for kind in _stub_order(harness):
-            if kind == "sentinel" and replaced:
-                break
-            mode: Literal["remote", "sentinel"] = "sentinel" if kind == "sentinel" else "remote"
-            stub = None if kind == "sentinel" else kind
-            stubbed = run_code(zygote, known, code, mode=mode, limits=harness.limits, stub=stub)
-            cpu_ms, wall_ms = cpu_ms + stubbed.cpu_ms, wall_ms + stubbed.wall_ms
-            peak_kb = max(peak_kb, stubbed.peak_kb)
-            replaced = replaced or stubbed.stubbed
-            different = changed(run, stubbed, comparison)
-            found.append(StubRun(stub=kind, changed=different, answer=_first_change(run, stubbed, comparison)))
-            if different:
-                break
-        stubs = tuple(found)
-    return Observation(
-        code=code,
-        stage=run.stage,
-        error=run.error,
-        inputs=tuple(_evidence(run, harness, comparison)),
-        calls=tuple(run.calls),
-        stubs=stubs,
-        ended=run.ended,
-        infra=run.infra,
-        stdout=run.output,
-        integrity=_integrity(harness, run, stubs),
-        executor=executor,
-        env=harness.env,
-        cpu_ms=round(cpu_ms, 2),
-        wall_ms=round(wall_ms, 2),
-        peak_kb=peak_kb,
-    )
-
-
-def _stub_order(harness: Harness) -> tuple[str, ...]:
-    """The kind to which the reference responds first; another program may respond to another one.
-
-    The sentinel comes last, for results that no plausible change can alter (an empty container that is filled later).
-    """
-    if harness.stub == "sentinel":
-        return ("sentinel",)
-    return (str(harness.stub), *(kind for kind in STUB_KINDS if kind != harness.stub), "sentinel")
-
-
-def _integrity(harness: Harness, run: Run, stubs: tuple[StubRun, ...]) -> Integrity:
-    """A run is proved only if no call fell back to the candidate's own process and no weak stub decided."""
-    if harness.integrity == "weak" or any(call.where == "local" for call in run.calls):
-        return "weak"
-    return "weak" if any(stub.stub == "sentinel" for stub in stubs) else "strong"
+def answers_digest(run: Run) -> str:
+    """Return a digest of everything that a run answered."""
+    answers = [
+        answer.value if answer.is_value else [answer.opaque, answer.error.type if answer.error else None]
+        for answer in run.answers
+    ]
+    return text_digest(json.dumps([run.stage, run.ended, answers], sort_keys=True))
 
 
 def answers_right(run: Run, harness: Harness, comparison: values.Comparison) -> bool:
@@ -293,7 +269,7 @@ def calls_right(task: Task, run: Run | Observation, harness: Harness) -> str | N
     """
     for spec, called, required in zip(task.calls, harness.called, harness.required, strict=True):
         calls = [call for call in run.calls if call.api == spec.api]
-        made = {_index(call.input) for call in calls}
+        made = {index_of(call.input) for call in calls}
         if not calls:
             return f"{spec.api} is never called"
         covered = len(called) if -1 in made else len(made & set(called))
@@ -301,45 +277,7 @@ def calls_right(task: Task, run: Run | Observation, harness: Harness) -> str | N
             return f"{spec.api} is called in {covered} of {len(called)} inputs only"
         for name, where in required.items():
             for index in where:
-                here = [call for call in calls if _index(call.input) in (index, -1)]
+                here = [call for call in calls if index_of(call.input) in (index, -1)]
                 if here and not any(call.required.get(name) for call in here):
                     return f"{spec.api} is not called with {name}={spec.required[name]} (input {index})"
     return None
-
-
-def _evidence(run: Run, harness: Harness, comparison: values.Comparison) -> list[InputEvidence]:
-    found: list[InputEvidence] = []
-    for index, answer in enumerate(run.answers):
-        expected = harness.expected[index] if index < len(harness.expected) else None
-        wrong = verdict_on(answer, expected, comparison)
-        found.append(
-            InputEvidence(
-                index=index,
-                equal=wrong is None,
-                difference=wrong or "",
-                answer=_excerpt(answer),
-                expected=values.excerpt(expected),
-                error=answer.error,
-            )
-        )
-    return found
-
-
-def _excerpt(answer: Answer) -> str:
-    if answer.error is not None:
-        return f"raised {answer.error.type}: {answer.error.message}"[:300]
-    if answer.opaque is not None:
-        return answer.opaque
-    try:
-        return values.excerpt(answer.value)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
-        return "(malformed)"
-
-
-def _first_change(run: Run, stubbed: Run, comparison: values.Comparison) -> str:
-    if stubbed.ended is not None:
-        return f"ended ({stubbed.ended})"
-    for answer, other in zip(run.answers, stubbed.answers, strict=False):
-        if not answer.same_as(other, comparison):
-            return _excerpt(other)
-    return ""

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from novelapi.execution import values
 from novelapi.execution.limits import SampleLimits
+from novelapi.execution.remote import RealCalls
 from novelapi.execution.session import EndedError, Message, Session
 from novelapi.execution.zygote import Zygote, ZygoteError
 from novelapi.records.task import Task, TaskInput
@@ -63,7 +64,9 @@ class Run:
     infra: str | None = None
     output: str = ""
     surveys: list[Any] = field(default_factory=list)
-    """Per target (paths, namesakes) in the modules of its package, when asked for."""
+    """Per target its kind and the paths of its namesakes, when asked for."""
+    modules: frozenset[str] = frozenset()
+    """What was imported in the end, when asked for (of references only)."""
     stubbed: bool = False
     """Whether the result of at least one remote call was replaced."""
     cpu_ms: float = 0.0
@@ -87,8 +90,11 @@ class Conversation:
         stub: str | None = None,
         *,
         survey: bool = False,
+        real: RealCalls | None = None,
     ) -> None:
         """Set what is run; nothing is started."""
+        self.owns_server = real is None
+        self.real = real or RealCalls(zygote)
         self.survey = survey
         self.zygote = zygote
         self.task = task
@@ -118,6 +124,8 @@ class Conversation:
             sessions.append(self.candidate)
             if self._start() and self._load(code):
                 self._inputs(stop)
+                if self.survey:
+                    self.run.modules = frozenset(map(str, self._ask({"op": "modules"}).get("names") or ()))
         except EndedError as ended:
             self.run.ended, self.run.ended_detail = ended.reason, ended.detail
         except ProtocolError as error:
@@ -130,17 +138,21 @@ class Conversation:
 
     def _finish(self, began: float) -> None:
         run = self.run
-        for session in (self.candidate, self.server):
-            if session is not None:
-                if session is self.candidate:
-                    run.output = session.output()
-                try:
-                    session.close()
-                except ZygoteError as error:
-                    run.infra = run.infra or str(error)
-                if session.ended is not None:
-                    run.cpu_ms += session.ended["cpu_ms"]
-                    run.peak_kb = max(run.peak_kb, session.ended["peak_kb"])
+        closed: list[Session] = []
+        try:
+            if self.candidate is not None:
+                run.output = self.candidate.output()
+                closed.append(self.candidate)
+                self.candidate.close()
+            if self.owns_server or run.ended is not None or run.infra is not None:
+                server = self.real.close()
+                closed += [server] if server is not None else []
+        except ZygoteError as error:
+            run.infra = run.infra or str(error)
+        for session in closed:
+            if session.ended is not None:
+                run.cpu_ms += session.ended["cpu_ms"]
+                run.peak_kb = max(run.peak_kb, session.ended["peak_kb"])
         used = self.zygote.group.cpu_ms()
         if used is not None and self.cpu_started is not None:
             run.cpu_ms = used - self.cpu_started
@@ -274,11 +286,7 @@ class Conversation:
 
     def _server(self) -> Session:
         if self.server is None:
-            self.server = self.zygote.fork(self.limits, self.apis)
-            self.server.send(self._opening("server"), self.deadline)
-            reply = self.server.receive(self.deadline, None)
-            if reply["op"] != "ready":
-                raise ZygoteError(f"the server of real calls did not start: {_text(reply)}")
+            self.server = self.real.open(self._opening("server"), self.limits, self.apis, self.deadline)
         if self.server_input != self.input and self.input is not None:
             given = self.task.inputs[self.input]
             self.server.send({"op": "input", "args": list(given.args), "kwargs": dict(given.kwargs)}, self.deadline)
@@ -294,7 +302,7 @@ class Conversation:
 
     def _record(self, message: Message, record: Message, where: Literal["local", "remote"]) -> None:
         api = self.task.calls[self._spy(message)].api
-        names = ("arguments", "bound", "required", "returned", "result", "error", "callback")
+        names = ("arguments", "bound", "required", "returned", "result", "error", "late", "callback", "subclass")
         known = {name: record[name] for name in names if name in record}
         try:
             self.run.calls.append(
@@ -364,6 +372,7 @@ def run_code(
     stub: str | None = None,
     stop: values.Comparison | None = None,
     survey: bool = False,
+    real: RealCalls | None = None,
 ) -> Run:
     """Run code against a task once.
 
@@ -376,5 +385,6 @@ def run_code(
         stub: kind of perturbation of the target's results (mode `remote`), or null.
         stop: comparison by which the run ends at the first wrong answer; null runs all inputs.
         survey: whether to look the targets up in all modules of their packages (`Run.surveys`).
+        real: server of real calls that several runs of the same code share; null for one of its own.
     """
-    return Conversation(zygote, task, mode, limits, stub, survey=survey).go(code, stop)
+    return Conversation(zygote, task, mode, limits, stub, survey=survey, real=real).go(code, stop)

@@ -33,7 +33,7 @@ class SampleLimits:
     def for_guest(self) -> dict[str, int]:
         """Return the numbers that the guest sets, in bytes and whole seconds."""
         return {
-            "cpu_s": math.ceil(self.cpu_s),
+            "cpu_s": math.ceil(self.cpu_s) + 1,  # the kernel's own limit stands behind the judge's
             "memory_bytes": self.memory_mb << 20,
             "scratch_bytes": self.scratch_mb << 20,
             "inodes": self.inodes,
@@ -43,8 +43,14 @@ class SampleLimits:
         }
 
 
-def budget(gold_cpu_ms: float | None) -> SampleLimits:
-    """Return the limits for a task whose reference used that much CPU: ten times as much, at least 2 seconds."""
-    if gold_cpu_ms is None:
-        return SampleLimits()
-    return SampleLimits(cpu_s=max(2.0, 10 * gold_cpu_ms / 1000))
+def budget(gold_cpu_ms: float, import_cpu_ms: float = 0.0) -> SampleLimits:
+    """Return the limits of a sample.
+
+    Ten times the CPU time of the reference, at least 3 seconds, and the imports of the environment twice: a sample may
+    import what the reference does not, and a confirmation in a fresh process imports everything.
+
+    Args:
+        gold_cpu_ms: CPU milliseconds of the reference.
+        import_cpu_ms: CPU milliseconds of the warm parent's start.
+    """
+    return SampleLimits(cpu_s=max(3.0, 10 * gold_cpu_ms / 1000) + 2 * import_cpu_ms / 1000)

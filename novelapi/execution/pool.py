@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -25,6 +25,8 @@ R = TypeVar("R")
 
 RECYCLE_AFTER = 2000
 """Children after which a warm parent is replaced."""
+LESSONS = 3
+"""How often the list of modules that an environment's parents import may grow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,7 @@ class SlotOptions:
     isolate: bool = True
     """False only with the flag --unsafe."""
     warm: bool = True
-    """False starts a new parent for every job: the fresh-process backend."""
+    """False lets every sample import the library by itself: the fresh-process backend."""
 
 
 class Slot:
@@ -44,31 +46,52 @@ class Slot:
         """Start with no parent."""
         self.options = options
         self._zygotes: dict[tuple[str, tuple[str, ...], int], Zygote] = {}
+        self._learned: dict[str, frozenset[str]] = {}
+        self._lessons: Counter[str] = Counter()
+        self.demoted: dict[str, str] = {}
+        """Environments whose samples run fresh, with the reason."""
         self.isolation: dict[str, Any] = {}
 
     def zygote(self, env: Environment, preload: Sequence[str] = (), hash_seed: int = 0) -> Zygote:
-        """Return a warm parent of an environment; another environment's parents are ended first.
+        """Return a parent of an environment, warm unless the environment is demoted; others' parents are ended first.
 
         Raises:
             ZygoteError: it does not start.
             PrerequisiteError: the sandbox is not to be had.
         """
-        key = (env.key, tuple(preload), hash_seed)
+        modules: tuple[str, ...] = ()
+        if self.is_warm(env):
+            modules = tuple(sorted({*preload, *self._learned.get(env.key, ())}))
+        key = (env.key, modules, hash_seed)
         known = self._zygotes.get(key)
-        if known is not None and known.alive and known.served < RECYCLE_AFTER and self.options.warm:
+        if known is not None and known.alive and known.served < RECYCLE_AFTER and not known.grown:
             return known
         if known is not None:
             self._zygotes.pop(key).close()
         for other in [other for other in self._zygotes if other[0] != env.key or len(self._zygotes) >= 2]:
             self._zygotes.pop(other).close()
-        modules = preload if self.options.warm else ()
         self._zygotes[key] = Zygote(env, modules, isolate=self.options.isolate, hash_seed=hash_seed)
         self.isolation = isolation_record(self._zygotes[key])
         return self._zygotes[key]
 
+    def is_warm(self, env: Environment) -> bool:
+        """Whether samples of an environment are forked from a parent that imported the library."""
+        return self.options.warm and env.key not in self.demoted
+
+    def learn(self, env: Environment, modules: Sequence[str]) -> None:
+        """Let later parents of an environment import what a reference was seen to import; a few times, then no more."""
+        known = self._learned.get(env.key, frozenset())
+        if set(modules) - known and self._lessons[env.key] < LESSONS:
+            self._lessons[env.key] += 1
+            self._learned[env.key] = known | set(modules)
+
+    def demote(self, env: Environment, reason: str) -> None:
+        """Run the samples of an environment fresh from now on."""
+        self.demoted.setdefault(env.key, reason)
+
     @contextlib.contextmanager
     def fresh(self, env: Environment, hash_seed: int = 0) -> Generator[Zygote]:
-        """Yield a parent that imported nothing and serves one sample: a fresh process."""
+        """Yield a parent that imported nothing: its children are fresh processes as far as any library is concerned."""
         zygote = Zygote(env, (), isolate=self.options.isolate, hash_seed=hash_seed)
         try:
             yield zygote

@@ -46,6 +46,8 @@ _DENIED = [
     "msgsnd",
     "msgrcv",
     "msgctl",
+    "mq_open",
+    "mq_unlink",
     "io_uring_setup",
     "io_uring_enter",
     "io_uring_register",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import time
 from typing import TYPE_CHECKING, Any
+
+from novelapi.execution.limits import SampleLimits
 
 if TYPE_CHECKING:
     from novelapi.execution.zygote import Zygote
@@ -30,8 +33,9 @@ class EndedError(Exception):
 class Session:
     """One child: send a request, wait for messages under CPU and wall limits."""
 
-    def __init__(self, zygote: Zygote, number: int, sock: socket.socket, output: int) -> None:
+    def __init__(self, zygote: Zygote, number: int, sock: socket.socket, output: int, limits: SampleLimits) -> None:
         """Wrap the parent's end of the child's socket and its output file."""
+        self.limits = limits
         self.zygote = zygote
         self.number = number
         self.sock = sock
@@ -129,10 +133,14 @@ class Session:
         if self.zygote.oom_killed():
             return EndedError("memory")
         if ended["signal"] is not None:
-            if self.zygote.cpu_exceeded(self, ended):
+            if self._cpu_exceeded(ended):
                 return EndedError("cpu")
             return EndedError("signal", str(ended["signal"]))
         return EndedError("exit", str(ended["status"]))
+
+    def _cpu_exceeded(self, ended: Message) -> bool:
+        """Whether a killed child had used up its CPU budget (the kernel's two clocks differ by up to a fifth)."""
+        return ended["signal"] in (signal.SIGKILL, signal.SIGXCPU) and ended["cpu_ms"] >= 800 * self.limits.cpu_s
 
     def output(self, head: int = 2000, tail: int = 6000) -> str:
         """Return head and tail of what the child printed."""

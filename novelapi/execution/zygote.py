@@ -60,19 +60,24 @@ class Zygote:
             ZygoteError: it died while it started.
         """
         self.env = env
+        self.preload = tuple(preload)
         self.isolate = isolate
         self.served = 0
         self.sessions: dict[int, Session] = {}
-        self.limits: dict[int, SampleLimits] = {}
         self.group = cgroups.make_group(f"{GROUP_PREFIX}-{os.getpid()}-{next(_numbers)}", memory_mb << 20, 256)
         self._oom = 0
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        installed = (
+            env.prefix != env.base_prefix
+        )  # `library: "python"` is the standard library, whatever lies beside it
         config = {
             "preload": list(preload),
             "isolate": isolate,
+            "site": installed,
             "seccomp": base64.b64encode(seccomp.program()).decode() if isolate else None,
         }
-        arguments = [env.python, "-s", str(sandbox.GUEST / "zygote.py"), str(theirs.fileno()), json.dumps(config)]
+        flags = ["-s"] if installed else ["-s", "-S"]
+        arguments = [env.python, *flags, str(sandbox.GUEST / "zygote.py"), str(theirs.fileno()), json.dumps(config)]
         options: dict[str, Any] = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
@@ -100,6 +105,7 @@ class Zygote:
         finally:
             theirs.close()
         self.info = self._wait_ready()
+        self._rss_kb: int = self.info["rss_kb"]
 
     def _wait_ready(self) -> dict[str, Any]:
         ready, _, _ = select.select([self.control], [], [], START_S)
@@ -113,6 +119,8 @@ class Zygote:
         text = output.decode("utf-8", "replace").strip().splitlines()
         last = text[-1] if text else f"no answer within {START_S:.0f} s"
         self.close()
+        if not os.path.exists(self.env.python):
+            raise ZygoteError(f"the environment {self.env.key} is gone: run `novelapi env check`, then again")
         if "bwrap" in last or "unshare" in last or "Operation not permitted" in last:
             raise PrerequisiteError(
                 f"this host refuses the sandbox ({last}): run `novelapi doctor`; user namespaces must be allowed"
@@ -126,7 +134,8 @@ class Zygote:
 
         Args:
             limits: what the child may use.
-            apis: targets that the parent looks up (once) before it forks.
+            apis: targets that the parent looks up (once) before it forks; a parent that imported nothing leaves that
+                to the child.
 
         Raises:
             ZygoteError: the parent is dead.
@@ -134,7 +143,9 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         output = os.memfd_create("output", os.MFD_CLOEXEC)
         number = next(_numbers)
-        request = json.dumps({"op": "fork", "id": number, "limits": limits.for_guest(), "apis": list(apis)}).encode()
+        request = json.dumps(
+            {"op": "fork", "id": number, "limits": limits.for_guest(), "apis": list(apis) if self.preload else []}
+        ).encode()
         fds = array.array("i", [theirs.fileno(), output])
         try:
             self.control.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
@@ -144,9 +155,8 @@ class Zygote:
             raise ZygoteError(f"the warm parent of {self.env.key} is dead: {error.strerror}") from error
         finally:
             theirs.close()
-        session = Session(self, number, ours, output)
+        session = Session(self, number, ours, output, limits)
         self.sessions[number] = session
-        self.limits[number] = limits
         self.served += 1
         return session
 
@@ -164,6 +174,7 @@ class Zygote:
         message = self._read_control()
         if message is None:
             raise ZygoteError(f"the warm parent of {self.env.key} died")
+        self._rss_kb = message["rss_kb"]
         session = self.sessions.pop(message["id"], None)
         if session is not None:
             session.ended = message
@@ -184,12 +195,6 @@ class Zygote:
         count = self.group.oom_kills()
         changed, self._oom = count > self._oom, count
         return changed
-
-    def cpu_exceeded(self, session: Session, ended: dict[str, Any]) -> bool:
-        """Whether a killed child had used up its CPU budget."""
-        limits = self.limits.get(session.number)
-        by_limit = ended["signal"] in (signal.SIGKILL, signal.SIGXCPU)
-        return by_limit and limits is not None and ended["cpu_ms"] >= 1000 * limits.cpu_s - 50
 
     def _read_control(self) -> dict[str, Any] | None:
         try:
@@ -212,6 +217,21 @@ class Zygote:
         if self.process.stdout is not None:
             self.process.stdout.close()
         self.group.close()
+
+    @property
+    def import_cpu_ms(self) -> float:
+        """CPU milliseconds of its start and imports."""
+        return float(self.info["cpu_ms"])
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Names of the modules that its children find imported."""
+        return frozenset(self.info["modules"])
+
+    @property
+    def grown(self) -> bool:
+        """Whether it has grown by half since its start, so that it should be replaced."""
+        return self._rss_kb > 1.5 * self.info["rss_kb"] + 20_000
 
     @property
     def alive(self) -> bool:

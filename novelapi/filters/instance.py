@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import random
-from collections import defaultdict
 from collections.abc import Sequence
 
 from novelapi import jsonl
-from novelapi.fingerprint import file_digest, text_digest
+from novelapi.catalog.splits import split_apis
+from novelapi.fingerprint import file_digest
 from novelapi.layout import Layout
 from novelapi.records.gate import FilteredTask
 from novelapi.records.request import FileResult
@@ -15,9 +14,6 @@ from novelapi.records.stage import StageResult
 from novelapi.records.task import Task
 
 INSTANCE_VERSION = 1
-TRAIN_SHARE = 0.8
-SPLIT_SEED = 42
-"""Seed of the split; with the digest of the library's name it decides which APIs are held out."""
 
 
 def build_instance(
@@ -44,12 +40,16 @@ def build_instance(
     folder = layout.instance(group, model)
     path = folder / "instance.jsonl"
     jsonl.write(path, (task.to_row() for task in tasks))
-    train = train_apis(tasks)
+    train = split_apis([(task.library, task.api) for task in tasks], group)
     for name, wanted in (("train", True), ("test", False)):
-        chosen = [task for task in tasks if (task.api in train) is wanted]
+        chosen = [task for task in tasks if ((task.library, task.api) in train) is wanted]
         jsonl.write(folder / f"{name}.jsonl", (task.to_row() for task in chosen))
     jsonl.write(
-        folder / "split.jsonl", ({"api": api, "split": "train" if api in train else "test"} for api in _apis(tasks))
+        folder / "split.jsonl",
+        (
+            {"library": library, "api": api, "split": "train" if (library, api) in train else "test"}
+            for library, api in _apis(tasks)
+        ),
     )
     counts = {"tasks": len(tasks), "apis": len(_apis(tasks)), "train_apis": len(train), "libraries": len(libraries)}
     return FileResult(path=path.relative_to(layout.home).as_posix(), sha256=file_digest(path), counts=counts)
@@ -61,22 +61,8 @@ def with_gates(row: FilteredTask) -> Task:
     return row.task.model_copy(update={"provenance": {**row.task.provenance, "gates": gates, "tags": list(row.tags)}})
 
 
-def train_apis(tasks: Sequence[Task]) -> set[str]:
-    """Return the APIs of the training part: 80 % of each library's, chosen by a seed per library."""
-    by_library: dict[str, list[str]] = defaultdict(list)
-    for task in tasks:
-        if task.api not in by_library[task.library]:
-            by_library[task.library].append(task.api)
-    found: set[str] = set()
-    for library, apis in by_library.items():
-        shuffled = sorted(apis)
-        random.Random(f"{SPLIT_SEED}/{text_digest(library)}").shuffle(shuffled)  # noqa: S311 - a published split
-        found.update(shuffled[: int(TRAIN_SHARE * len(shuffled))])
-    return found
-
-
-def _apis(tasks: Sequence[Task]) -> list[str]:
-    return sorted({task.api for task in tasks})
+def _apis(tasks: Sequence[Task]) -> list[tuple[str, str]]:
+    return sorted({(task.library, task.api) for task in tasks})
 
 
 def read_instance(layout: Layout, group: str, model: str) -> list[Task]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from novelapi.evaluation import run as evaluation
 from novelapi.evaluation.inputs import read_predictions
 from novelapi.execution.pool import SlotOptions
-from novelapi.fingerprint import text_digest
-from novelapi.inference.batch import complete_tasks
+from novelapi.inference.batch import BatchResult, complete_tasks
 from novelapi.inference.cache import CompletionCache
-from novelapi.inference.prompts import build_prompt
+from novelapi.inference.profile import profile_of
+from novelapi.inference.prompts import Prompt, build_prompt
+from novelapi.inference.tokens import counter_of
+from novelapi.inference.window import fit_prompt
 from novelapi.knowledge.conditions import KnowledgeCondition
 from novelapi.knowledge.leakage import normalised_calls, overlap
 from novelapi.knowledge.render import render, shown_exemplars
@@ -29,6 +31,10 @@ class Shown:
     """What a task's prompt shows under a condition."""
 
     prompt: str
+    knowledge: str = ""
+    """What of it is knowledge, for models whose window may be too small."""
+    retrieved: bool | None = None
+    """Whether a passage of the target is among the knowledge; null where nothing was retrieved."""
     overlap: float | None
     """Greatest token overlap of the reference with a shown example; null without examples."""
 
@@ -40,7 +46,7 @@ def show(task: Task, bundle: KnowledgeBundle | None, condition: KnowledgeConditi
     hidden = hidden_calls(task, paths)
     text = render(bundle, condition, hide=hidden)
     examples = [item.code for item in shown_exemplars(bundle, hidden)] if "e" in condition.components else []
-    return Shown(prompt=build_prompt(task, text), overlap=overlap(task.reference_solution, examples))
+    return Shown(prompt=build_prompt(task, text), knowledge=text, overlap=overlap(task.reference_solution, examples))
 
 
 def hidden_calls(task: Task, paths: Sequence[str]) -> frozenset[str]:
@@ -74,23 +80,42 @@ class Asking:
     progress: Callable[[ResultRow], None] | None = None
 
 
-def ask(request: Asking) -> tuple[dict[str, list[ResultRow]], evaluation.Finished]:
-    """Complete and score all tasks; the rows of each task in the order of its samples. Resumable.
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What came of one question."""
+
+    rows: Mapping[str, list[ResultRow]]
+    """The rows of each task in the order of its samples."""
+    batch: BatchResult
+    """What was asked and what it cost."""
+    scored: evaluation.Finished
+    """What was scored now."""
+
+
+def ask(request: Asking) -> Asked:
+    """Complete and score all tasks. Resumable.
+
+    A prompt that is longer than the model's window loses knowledge by the rule of `inference.window`; one that is too
+    long even so is unscored with the reason `context`.
 
     Raises:
-        EndpointError: the model does not answer.
+        EndpointError: the model does not answer, as a whole or to some of the requests; what it answered is kept.
+        PartialError: the budget has ended; what was answered is kept.
         PrerequisiteError: the sandbox or the model is not to be had.
     """
     tasks = list(request.tasks.values())
+    prompts = fitted(request)
     with CompletionCache(request.layout.completions / "cache.sqlite") as cache:
-        complete_tasks(
+        batch = complete_tasks(
             tasks,
-            [request.shown[task.task_id].prompt for task in tasks],
+            [prompts[task.task_id] for task in tasks],
             request.completer,
             request.sampling,
             cache,
             request.folder,
+            profile=profile_of(request.completer),
         )
+    batch.require_complete()
     predictions = read_predictions(request.folder / "predictions.jsonl", dict(request.tasks))
     results = request.folder / "results.jsonl"
     finished = evaluation.evaluate(
@@ -102,12 +127,24 @@ def ask(request: Asking) -> tuple[dict[str, list[ResultRow]], evaluation.Finishe
             harnesses=request.layout.harnesses,
             slots=request.jobs,
             options=SlotOptions(),
-            prompts={task_id: text_digest(shown.prompt) for task_id, shown in request.shown.items()},
+            prompts={task_id: prompt.sha for task_id, prompt in prompts.items()},
             overlaps={task_id: shown.overlap for task_id, shown in request.shown.items()},
+            retrieved={task_id: shown.retrieved for task_id, shown in request.shown.items()},
         ),
         request.progress,
     )
     rows: dict[str, list[ResultRow]] = {}
     for row in evaluation.read_results(results):
         rows.setdefault(row.task_id, []).append(row)
-    return rows, finished
+    return Asked(rows=rows, batch=batch, scored=finished)
+
+
+def fitted(request: Asking) -> dict[str, Prompt]:
+    """Return the prompt of every task, cut to the model's window where it has one that is known."""
+    profile, count = profile_of(request.completer), counter_of(request.completer)
+    if profile.window is None:
+        return {task_id: Prompt(text=shown.prompt) for task_id, shown in request.shown.items()}
+    return {
+        task_id: fit_prompt(request.tasks[task_id], shown.knowledge, profile, request.sampling.max_tokens, count)
+        for task_id, shown in request.shown.items()
+    }

@@ -112,5 +112,6 @@ def names_target(task: Task, error: ErrorEvidence) -> bool:
 
 
 def describe(error: ErrorEvidence) -> str:
-    """Return an error as one line."""
-    return f"{error.type.rsplit('.', 1)[-1]}: {' '.join(error.message.split())}"[:400]
+    """Return an error as one line, without the folder of the environment: it must not differ between machines."""
+    message = re.sub(r"/\S*?/site-packages/", "", " ".join(error.message.split()))
+    return f"{error.type.rsplit('.', 1)[-1]}: {message}"[:400]

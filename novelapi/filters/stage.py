@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from novelapi import jsonl
 from novelapi.bookkeeping import StageRun, input_digest
@@ -13,6 +14,8 @@ from novelapi.execution.pool import Died, Pool
 from novelapi.filters import models, release, validity
 from novelapi.generation.checks import GoldCheck
 from novelapi.generation.stage import STAGE as GENERATION
+from novelapi.generation.stage import modules_of
+from novelapi.inference.probe import probe_apis
 from novelapi.inference.prompts import PROMPT_VERSION
 from novelapi.knowledge.conditions import KnowledgeCondition
 from novelapi.layout import Layout
@@ -20,6 +23,7 @@ from novelapi.ports import Completer, Rememberer
 from novelapi.records.api import Candidate
 from novelapi.records.bundle import KnowledgeBundle
 from novelapi.records.cell import Sampling
+from novelapi.records.completion import Usage
 from novelapi.records.environment import Environment
 from novelapi.records.gate import FilteredTask, GateName, GateVerdict
 from novelapi.records.request import LibraryRequest
@@ -28,7 +32,7 @@ from novelapi.records.task import Task
 from novelapi.records.verdict import ResultRow
 
 STAGE = "stage4_filtered"
-STAGE_VERSION = 1
+STAGE_VERSION = 2
 NOVELTY = Sampling(n=3, temperature=0.8)
 """C2: the greedy answer and two drawn ones must all fail."""
 SOLVER = Sampling(n=3, temperature=0.8)
@@ -86,7 +90,7 @@ def filter_tasks(
     run.begin()
     rows = gates.run([Task.model_validate(row) for row in jsonl.scan(source)])
     jsonl.write(run.path, (row.to_row() for row in rows))
-    return run.finish(*_counts(rows))
+    return run.finish(*_counts(rows), usage=gates.usage.to_row())
 
 
 def with_memory(completer: Completer, requests: Sequence[LibraryRequest], layout: Layout) -> Completer:
@@ -118,6 +122,7 @@ class Gates:
         self.paths = {candidate.api: candidate.paths for candidate in read_candidates(layout, request)}
         self.verdicts: dict[str, list[GateVerdict]] = {}
         self.tags: dict[str, set[str]] = {}
+        self.usage = Usage()
 
     def run(self, tasks: Sequence[Task]) -> list[FilteredTask]:
         """Return every task with its verdicts, sorted by id."""
@@ -168,11 +173,13 @@ class Gates:
     def _novelty(self, tasks: Sequence[Task]) -> None:
         """C2: the model fails all samples without knowledge."""
         rows = self._ask("c2", tasks, KnowledgeCondition.BASELINE, self.completer, NOVELTY)
+        known = self._probe(tasks)
         for task in tasks:
             own = rows.get(task.task_id, [])
             unscored = [row.reason for row in own if row.outcome == "unscored"]
             passes = sum(row.outcome == "pass" for row in own)
-            detail = {"samples": len(own), "passes": passes, "labels": [row.label or row.outcome for row in own]}
+            detail: dict[str, Any] = {"probe": known.get(task.api)}
+            detail |= {"samples": len(own), "passes": passes, "labels": [row.label or row.outcome for row in own]}
             if unscored:
                 found = GateVerdict(
                     gate="C2", passed=False, reason="not scored", detail={**detail, "error": unscored[0]}
@@ -184,6 +191,18 @@ class Gates:
             else:
                 found = GateVerdict(gate="C2", passed=True, reason="the model fails without knowledge", detail=detail)
             self.verdicts[task.task_id].append(found)
+
+    def _probe(self, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
+        """Ask the model for import path and call name of each API; recorded beside C2, it refuses nothing."""
+        apis = sorted({task.api for task in tasks} & set(self.bundles))
+        found, usage = probe_apis(
+            {api: self.bundles[api] for api in apis},
+            self.completer,
+            self.paths,
+            self.layout.completions / "cache.sqlite",
+        )
+        self.usage += usage
+        return {row.api: row.model_dump(exclude={"api"}) for row in found}
 
     def _informativeness(self, tasks: Sequence[Task]) -> None:
         """C3: with all knowledge a solver passes at least once; the model itself as solver only marks the task."""
@@ -202,14 +221,14 @@ class Gates:
 
     def _ask(
         self, gate: str, tasks: Sequence[Task], condition: KnowledgeCondition, completer: Completer, sampling: Sampling
-    ) -> dict[str, list[ResultRow]]:
+    ) -> Mapping[str, list[ResultRow]]:
         shown = {
             task.task_id: models.show(
                 task, self.bundles.get(task.api), condition, self.paths.get(task.api, (task.api,))
             )
             for task in tasks
         }
-        rows, _ = models.ask(
+        asked = models.ask(
             models.Asking(
                 tasks={task.task_id: task for task in tasks},
                 shown=shown,
@@ -221,7 +240,8 @@ class Gates:
                 jobs=self.request.jobs,
             )
         )
-        return rows
+        self.usage += asked.batch.usage
+        return asked.rows
 
 
 def _died(gate: GateName, died: Died) -> GateVerdict:
@@ -232,7 +252,7 @@ def _preload(env: Environment | None, tasks: Sequence[Task]) -> tuple[str, ...]:
     """Return the modules that a warm parent imports once: the libraries themselves."""
     if env is None:
         return ()
-    found = {task.api.split(".")[0] for task in tasks}
+    found = modules_of(task.api for task in tasks)
     if "numpy" in found or "numpy" in env.distributions:
         found |= {"numpy", "numpy.random"}
     return tuple(sorted(found))

@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeVar
 
-from novelapi.execution.harness import Harness, HarnessError, comparison_of, prepare
-from novelapi.execution.judge import Answer
+from novelapi.execution.harness import HarnessError, comparison_of, prepare
 from novelapi.execution.pool import Slot
 from novelapi.execution.zygote import Zygote
-from novelapi.generation import drafts, options, trials
+from novelapi.generation import drafts, options, programs, trials
 from novelapi.generation.compose import steps_for
-from novelapi.generation.describe import leaks
+from novelapi.generation.describe import UNTOLD, leaks
 from novelapi.generation.drafts import Draft
 from novelapi.generation.harness import mutants, survivors
+from novelapi.generation.literals import literal_of
 from novelapi.generation.mining import mine
+from novelapi.generation.program_author import write_programs
+from novelapi.generation.programs import Program
+from novelapi.generation.sealing import (
+    GUARDABLE,
+    NO_TASK,
+    Chosen,
+    Rejected,
+    order_is_free,
+    same_answers,
+    sealed,
+    short,
+    telling,
+    tolerance,
+    with_target,
+)
 from novelapi.generation.seeds import Seed
 from novelapi.generation.shrinking import shrink
+from novelapi.generation.trials import ResultKind
 from novelapi.records.api import Candidate
 from novelapi.records.bundle import KnowledgeBundle
 from novelapi.records.environment import Environment
-from novelapi.records.task import Task, TaskInput, Tolerance
+from novelapi.records.task import Task, TaskInput
 
 PER_API = 4
 QUOTA = {"easy": 1, "medium": 2, "hard": 1}
-_INPUTS = 16
+_INPUTS = 20
 _WANTED = 5
 _LEAST = 3
 _VISIBLE = 1
 _MOST_SEEDS = 8
+_MOST_FIELDS_TRIED = 24
+_SLOW = "the call does not run (slow)"
+_MOST_SLOW = 3
+"""Seeds that may cost too much before an API is given up: each trial of one takes seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +73,7 @@ class Written:
     """Rejected drafts by reason."""
 
 
-class Rejected(Exception):  # noqa: N818 - a decision, no error
-    """A draft that does not become a task; the text is a short reason."""
+_AnyDraft = TypeVar("_AnyDraft", Draft, Program)
 
 
 def write(slot: Slot, assignment: Assignment) -> Written:
@@ -80,28 +99,68 @@ class Author:
         self.reasons: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
         self.known: set[str] = set()
+        self.known_parameters = {item.name.lstrip("*"): item for item in assignment.bundle.surface.parameters}
 
     def run(self) -> None:
         """Try seeds until the quota of every difficulty is full."""
-        seeds = mine(self.candidate, self.bundle)[:_MOST_SEEDS]
+        for tag, why in NO_TASK.items():
+            if tag in self.candidate.tags:
+                self.reasons[why] += 1
+                return
+        seeds = mine(self.candidate, self.bundle, self._evaluate)[:_MOST_SEEDS]
         if not seeds:
             self.reasons["no example whose call can be cut out"] += 1
         for seed in self._with_options(seeds):
-            if len(self.tasks) >= PER_API:
-                return
+            if len(self.tasks) >= PER_API or self.reasons[_SLOW] >= _MOST_SLOW:
+                break
             self._try(seed)
+        if self.reasons[_SLOW] < _MOST_SLOW:
+            write_programs(self)
+
+    def _evaluate(self, program: str, expression: str) -> str | None:
+        """Return the value of an expression after a program as a literal; null when it has no short one."""
+        body = "".join(f"    {line}\n" for line in [*program.split("\n"), f"return {expression}"])
+        task = Task(
+            task_id="value",
+            library=self.candidate.library,
+            release=self.candidate.release,
+            api=self.candidate.api,
+            description="the value of an expression",
+            entry_point="solve",
+            signature="def solve():",
+            reference_solution=f"def solve():\n{body}",
+            inputs=(TaskInput(),),
+        )
+        answers = trials.answers_of(self.zygote, task)
+        return None if isinstance(answers, str) or not answers[0].is_value else literal_of(answers[0].value)
+
+    def or_refused(self, draft: _AnyDraft, accept: Callable[[_AnyDraft], None]) -> None:
+        """Accept a draft as it is, or else with refusals by the library as answers.
+
+        Raises:
+            Rejected: neither way.
+        """
+        try:
+            accept(draft)
+        except Rejected as rejected:
+            if str(rejected) not in GUARDABLE:
+                raise
+            try:
+                accept(replace(draft, guarded=True))
+            except Rejected:
+                raise rejected from None
 
     def _with_options(self, seeds: list[Seed]) -> Iterator[Seed]:
         """Yield the seeds of examples, then the same with options."""
         for seed in seeds:
-            small = shrink(self.zygote, self._task, self.candidate, seed)
+            small = shrink(self.zygote, self.task_of, self.candidate, seed)
             if small is not None:
                 yield small
             if small is None or not small.made_up:
                 yield seed
         bare = [self._without_change(seed) for seed in seeds[:3]]
         for seed in bare:
-            small = shrink(self.zygote, self._task, self.candidate, seed) or seed
+            small = shrink(self.zygote, self.task_of, self.candidate, seed) or seed
             yield from options.with_options(self.candidate, self.bundle, small)
 
     def _without_change(self, seed: Seed) -> Seed:
@@ -118,14 +177,14 @@ class Author:
                 self.reasons["the example does not use the change"] += 1
                 return
             seed = self._by_keyword(seed)
-        draft = drafts.drafts_of(self.candidate, seed)
+        draft = drafts.drafts_of(self.candidate, seed, self.known_parameters)
         if draft is None:
             self.reasons["no argument to vary"] += 1
             return
         try:
             draft = self._settle(draft)
             if self.taken[draft.difficulty] < QUOTA[draft.difficulty]:
-                self._accept(draft)
+                self.or_refused(draft, self._accept)
             if self.taken["hard"] < QUOTA["hard"]:
                 self._compose(draft)
         except Rejected as rejected:
@@ -136,16 +195,16 @@ class Author:
 
     def _try_target(self, seed: Seed) -> None:
         """A change that lets the caller name where the result goes: ask for just that."""
-        draft = drafts.drafts_of(self.candidate, seed)
+        draft = drafts.drafts_of(self.candidate, seed, self.known_parameters)
         if draft is None or self.taken["medium"] >= QUOTA["medium"]:
             return
         try:
             draft = self._settle(draft)
             if draft.form != "plain":
                 raise Rejected("the result is no array")
-            chosen = self._choose(draft)
-            inputs = [_with_target(item, value) for item, value in zip(chosen.inputs, chosen.values, strict=True)]
-            self._finish(replace(draft, target="target"), _Chosen(inputs=tuple(inputs), values=chosen.values))
+            chosen = self.choose(draft)
+            inputs = [with_target(item, value) for item, value in zip(chosen.inputs, chosen.values, strict=True)]
+            self._finish(replace(draft, target="target"), Chosen(inputs=tuple(inputs), values=chosen.values))
         except Rejected as rejected:
             self.reasons[str(rejected)] += 1
 
@@ -179,18 +238,43 @@ class Author:
         Raises:
             Rejected: the call does not run, or its result cannot become plain data.
         """
-        probe = self._task(draft, drafts.inputs_of(draft, 3)[::-1], bare=True)
+        probe = self.task_of(draft, drafts.inputs_of(draft, 3)[::-1], bare=True)
         kind = trials.kind_of(self.zygote, probe, draft.call())
         if isinstance(kind, str):
             raise Rejected(f"the call does not run ({kind.split(':')[0]})")
         settled = drafts.with_kind(draft, kind)
         if settled is None:
             raise Rejected(f"the result is no plain data ({kind.form})")
-        return settled
+        return self._told(draft, kind) if settled.form == "object" else settled
+
+    def _told(self, draft: Draft, kind: ResultKind) -> Draft:
+        """Keep the attributes of a result that depend on the inputs and are not simply one of them.
+
+        Raises:
+            Rejected: none is left.
+        """
+        whole = replace(draft, form="object", fields=kind.fields[:_MOST_FIELDS_TRIED])
+        inputs = drafts.inputs_of(draft, 6)
+        task = self.task_of(whole, inputs)
+        answers = trials.answers_of(self.zygote, task)
+        if isinstance(answers, str):
+            raise Rejected(f"the reference does not run ({answers.split(':')[0]})")
+        good = [number for number, answer in enumerate(answers) if answer.is_value and isinstance(answer.value, dict)]
+        arguments = trials.arguments_of(self.zygote, task, [free.name for free in draft.free])
+        known = [[texts[number] for number in good] for texts in arguments]
+        fields = [
+            name
+            for name in telling(whole.fields, self.bundle.surface.returns)
+            if not trials.repeats([answers[number].value.get(name) for number in good], known)
+        ]
+        found = drafts.with_kind(draft, replace(kind, fields=tuple(fields)))
+        if len(good) < 2 or found is None:
+            raise Rejected("the result only repeats the arguments")
+        return found
 
     def _compose(self, draft: Draft) -> None:
         """Add a small computation around the call."""
-        chosen = self._choose(draft)
+        chosen = self.choose(draft)
         steps = [
             step
             for step in steps_for(chosen.values[0], self.candidate.api)
@@ -200,9 +284,9 @@ class Author:
             raise Rejected("no computation fits the result")
         self._accept(replace(draft, step=steps[0]))
 
-    def _blind(self, draft: Draft, chosen: _Chosen) -> bool:
+    def _blind(self, draft: Draft, chosen: Chosen) -> bool:
         """Whether the computation gives the same without the call, on the input itself: then it asks for nothing."""
-        task = self._task(draft, list(chosen.inputs))
+        task = self.task_of(draft, list(chosen.inputs))
         without = draft.reference().replace(draft.call(), draft.free[0].name)
         answers, bare = trials.answers_of(self.zygote, task), trials.answers_of(self.zygote, task, without)
         if isinstance(answers, str) or isinstance(bare, str):
@@ -216,9 +300,9 @@ class Author:
         Raises:
             Rejected: with the reason.
         """
-        self._finish(draft, self._choose(draft))
+        self._finish(draft, self.choose(draft))
 
-    def _finish(self, draft: Draft, chosen: _Chosen) -> None:
+    def _finish(self, draft: Draft, chosen: Chosen) -> None:
         """Make a task of a draft with its inputs.
 
         Raises:
@@ -227,15 +311,23 @@ class Author:
         number = len(self.tasks) + 1
         task = drafts.to_task(draft, self.bundle, number, chosen.inputs)
         unordered = any(name in ("sorted", "sort") and value == "False" for name, value in draft.fixed.items())
+        unordered = unordered or order_is_free(self.bundle.surface.returns)
         task = task.model_copy(
-            update={"tolerance": _tolerance(chosen.values), "expected": chosen.values, "unordered": unordered}
+            update={"tolerance": tolerance(chosen.values), "expected": chosen.values, "unordered": unordered}
         )
-        self._check_words(task)
-        dropped = self._check_options(draft, task)
+        self.check_words(task)
+        self.admit(task, self._check_options(draft, task), draft.seed.origin, draft.seed.call({}))
+
+    def admit(self, task: Task, dropped: dict[str, str], origin: str, seed: str) -> None:
+        """Keep a task whose harness can be prepared and that no mutant passes.
+
+        Raises:
+            Rejected: with the reason.
+        """
         try:
             harness = prepare(self.zygote, task)
         except HarnessError as error:
-            raise Rejected(_short(str(error))) from error
+            raise Rejected(short(str(error))) from error
         passing = survivors(self.zygote, task, harness, mutants(task, harness, dropped))
         if passing:
             raise Rejected(f"a mutant passes ({passing[0].split(' ')[0]})")
@@ -244,16 +336,16 @@ class Author:
             raise Rejected("the same as another task")
         self.known.add(text)
         self.taken[task.difficulty] += 1
-        self.tasks.append(_sealed(task, draft, harness))
+        self.tasks.append(sealed(task, origin, seed, harness))
 
-    def _choose(self, draft: Draft) -> _Chosen:
+    def choose(self, draft: Draft | Program) -> Chosen:
         """Run the reference on many inputs and keep a few with different answers.
 
         Raises:
             Rejected: too few different answers.
         """
-        inputs = drafts.inputs_of(draft, _INPUTS)
-        answers = trials.answers_of(self.zygote, self._task(draft, inputs))
+        inputs = programs.inputs_of(draft, _INPUTS) if isinstance(draft, Program) else drafts.inputs_of(draft, _INPUTS)
+        answers = trials.answers_of(self.zygote, self.task_of(draft, inputs))
         if isinstance(answers, str):
             raise Rejected(f"the reference does not run ({answers.split(':')[0]})")
         positions = trials.choose_inputs(inputs, answers, _WANTED)
@@ -267,13 +359,29 @@ class Author:
         hidden = [
             TaskInput(args=inputs[position].args, hidden=order >= _VISIBLE) for order, position in enumerate(positions)
         ]
-        return _Chosen(inputs=tuple(hidden), values=tuple(answers[position].value for position in positions))
+        values = tuple(answers[position].value for position in positions)
+        if draft.guarded and not 0 < values.count(drafts.REFUSED) < len(values):
+            raise Rejected("inputs cannot be varied")
+        names = [free.name for free in draft.free]
+        if trials.repeats(values, trials.arguments_of(self.zygote, self.task_of(draft, hidden), names)):
+            raise Rejected("the result only repeats the arguments")
+        return Chosen(inputs=tuple(hidden), values=values)
 
-    def _task(self, draft: Draft, inputs: list[TaskInput], *, bare: bool = False) -> Task:
+    def task_of(self, draft: Draft | Program, inputs: list[TaskInput], *, bare: bool = False) -> Task:
+        """Write a draft with inputs as a task, for a trial; `bare` leaves out what is computed around the call."""
+        if isinstance(draft, Program):
+            return programs.to_task(draft, self.bundle, 0, inputs)
         task = drafts.to_task(draft, self.bundle, 0, inputs)
         return task.model_copy(update={"reference_solution": draft.bare_reference()}) if bare else task
 
-    def _check_words(self, task: Task) -> None:
+    def check_words(self, task: Task) -> None:
+        """Refuse a task that gives the API away.
+
+        Raises:
+            Rejected: its description or context names the API, or the description says nothing.
+        """
+        if task.description.startswith(UNTOLD):
+            raise Rejected("the documentation does not say what it does")
         for text in (task.description, task.context_code):
             found = leaks(text, self.candidate.paths)
             if found is not None:
@@ -291,69 +399,9 @@ class Author:
                 continue
             without = draft.reference(without=argument.keyword)
             answers = trials.answers_of(self.zygote, task, without)
-            if not isinstance(answers, str) and _same_answers(task, answers):
+            if not isinstance(answers, str) and same_answers(task, answers):
                 raise Rejected("an option has no visible effect")
             dropped[argument.keyword] = without
         if self.candidate.change == "modified" and not self._added & set(dropped):
             raise Rejected("the change cannot be left out, so its effect is not seen")
         return dropped
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Chosen:
-    inputs: tuple[TaskInput, ...]
-    values: tuple[Any, ...]
-
-
-def _with_target(item: TaskInput, value: Any) -> TaskInput:
-    """Add an empty array of the result's shape and type.
-
-    Raises:
-        Rejected: the result is no array of numbers.
-    """
-    if not isinstance(value, dict) or value.get("$") != "ndarray" or not isinstance(value["dtype"], str):
-        raise Rejected("the result is no array")
-    text = f"np.zeros({tuple(value['shape'])}, dtype={value['dtype'].lstrip('<>|=')!r})"
-    return item.model_copy(update={"args": (*item.args, text)})
-
-
-def _same_answers(task: Task, answers: list[Answer]) -> bool:
-    assert task.expected is not None
-    comparison = comparison_of(task)
-    return all(
-        answer.is_value and comparison.difference(value, answer.value) is None
-        for answer, value in zip(answers, task.expected, strict=True)
-    )
-
-
-def _tolerance(values: tuple[Any, ...]) -> Tolerance | None:
-    kind = trials.inexact(list(values))
-    if kind is None:
-        return None
-    return Tolerance(rtol=1e-4, atol=1e-6) if kind == "single" else Tolerance(rtol=1e-6, atol=1e-9)
-
-
-def _sealed(task: Task, draft: Draft, harness: Harness) -> Task:
-    """Add what was found by running: expected values, integrity, provenance."""
-    provenance = {
-        "author": "deterministic",
-        "example": draft.seed.origin,
-        "seed": draft.seed.call({}),
-        "integrity": harness.integrity_reason,
-        "stub": harness.stub,
-    }
-    return task.model_copy(
-        update={"expected": harness.expected, "integrity": harness.integrity, "provenance": provenance}
-    )
-
-
-def _short(text: str) -> str:
-    """Reduce a harness error to its kind."""
-    for words in ("does not depend on", "never calls", "no plain answer", "is not the one", "does not run"):
-        if words in text:
-            return (
-                f"the reference {words} (the target)"
-                if "calls" in words or "depend" in words
-                else f"the reference's answer {words}"
-            )
-    return "the harness refuses the task"

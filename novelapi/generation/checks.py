@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from novelapi.evaluation.outcome import passes
-from novelapi.execution.harness import Harness, HarnessError, observe, prepare
+from novelapi.execution.harness import Harness, HarnessError, prepare
 from novelapi.execution.pool import Slot
+from novelapi.execution.trial import observe
 from novelapi.records.environment import Environment
 from novelapi.records.task import Task
 

@@ -160,17 +160,17 @@ _RULES = (
         fits=lambda tree: isinstance(tree, str) and len(tree) > 1,
         steps=(
             Step(
-                expression="{'length': len(result), 'reversed': result[::-1]}",
-                words="return a dictionary with the 'length' of the resulting string and the string 'reversed'",
+                expression="{'text': result, 'length': len(result)}",
+                words="return a dictionary with the resulting string as 'text' and its 'length'",
             ),
             Step(
-                expression="sorted(set(result))",
-                words="return the distinct characters of the resulting string as a sorted list",
+                expression="result.splitlines()[0].split()",
+                words="return the list of the words in the first line of the resulting string, split at white space",
             ),
         ),
     ),
     _Rule(
-        fits=lambda tree: isinstance(tree, dict) and "$" not in tree and len(tree) > 0,
+        fits=lambda tree: isinstance(tree, dict) and "$" not in tree and len(tree) > 1,
         steps=(
             Step(
                 expression="[[key, result[key]] for key in sorted(result)]",

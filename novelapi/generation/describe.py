@@ -14,6 +14,8 @@ from novelapi.records.bundle import KnowledgeBundle
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(])")
 _LONGEST = 260
+UNTOLD = "Use the library's own support for this."
+"""What stands where the documentation says nothing of use; no task is made of that."""
 BLANK = "____"
 """Stands where the documentation says the name."""
 _OWN_NOUNS = r"this function|this class method|this static method|this method|this class|its namesake"
@@ -83,6 +85,8 @@ class Plan:
     """Parameters of the API with fixed values, as source."""
     result: str
     """What is returned, in words; empty for the result as it is."""
+    defined: frozenset[str] = frozenset()
+    """Names that the context, or the program in the description, defines."""
 
 
 def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
@@ -106,7 +110,8 @@ def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
         parameter = known.get(name)
         words = first_sentences(parameter.description) if parameter is not None else ""
         words = mask(words, paths) or f"{name.replace('_', ' ').capitalize()}."
-        lines.append(f"- one setting is always `{value}`: {words}")
+        where = " (defined in the code shown)" if value in plan.defined else ""
+        lines.append(f"- one setting is always `{value}`{where}: {words}")
     lines += ["", plan.result or f"Return the result{_returns(bundle, paths)}."]
     return "\n".join(lines).strip() + "\n"
 
@@ -116,11 +121,13 @@ def summary(bundle: KnowledgeBundle, paths: Iterable[str]) -> str:
     paragraph = (bundle.m_prose or "").split("\n\n", 1)[0]
     sentences = _SENTENCE.split(" ".join(_plain(paragraph).split()))
     useful = [text for text in sentences if not _ABOUT_ITSELF.search(text)]
-    chosen = (useful or sentences[:1])[:2]
+    if not useful:
+        return UNTOLD
+    chosen = useful[:2]
     text = " ".join(chosen) if sum(map(len, chosen)) <= 320 else chosen[0]
     text = text.replace("[operation]", BLANK).replace("[object]", BLANK).replace("[value]", BLANK)
     text = re.sub(rf"\b(?:{_OWN_NOUNS})\b", BLANK, text, flags=re.IGNORECASE)
-    return mask(text, paths, BLANK) or "Use the library's own support for this."
+    return mask(text, paths, BLANK) or UNTOLD
 
 
 def _type(text: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import keyword
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -14,13 +14,17 @@ from novelapi.generation.inputs import vary
 from novelapi.generation.mining import names_in
 from novelapi.generation.seeds import Argument, Seed
 from novelapi.generation.trials import ResultKind
+from novelapi.knowledge.arguments import choices
 from novelapi.knowledge.names import imports_of
 from novelapi.records.api import Candidate
-from novelapi.records.bundle import KnowledgeBundle
+from novelapi.records.bundle import KnowledgeBundle, KnownParameter
 from novelapi.records.task import CallSpec, Task, TaskInput
 
 _NEUTRAL = ("extra", "other", "more")
 _MOST_FIELDS = 4
+REFUSED = "refused"
+"""The answer for an input that the library refuses."""
+REFUSED_WORDS = f"Where the library refuses the input with a ValueError, return the string '{REFUSED}' instead."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +38,8 @@ class Free:
     """The API's parameter that it feeds, or a phrase in words."""
     position: int | None
     """Position in the seed's arguments; null for the receiver."""
+    choices: tuple[str, ...] = ()
+    """The values that the documentation allows, as source; empty when any value of the kind may do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +53,11 @@ class Draft:
     """Parameters of the API with literal values in the call."""
     form: str = "plain"
     fields: tuple[str, ...] = ()
+    view: str = ""
+    """Expression over `{}` that turns the result into plain data, for the form `view`."""
     step: Step | None = None
+    guarded: bool = False
+    """Whether a refusal by the library (a ValueError) is an answer: `refused`."""
     target: str | None = None
     """Name of the parameter that the result is written into (`out=`); its value is made per input."""
 
@@ -78,6 +88,8 @@ class Draft:
             call = f"tuple({call})"
         elif self.form == "iterator":
             call = f"list({call})"
+        elif self.form == "view":
+            call = self.view.format(call)
         if self.target is not None:
             keyword = "" if without == "out" else f"{', ' if self.seed.arguments else ''}out={self.target}"
             lines += [f"    {call[:-1]}{keyword})", f"    return {self.target}"]
@@ -93,7 +105,7 @@ class Draft:
             lines += [f"    result = {call}", f"    return {self.step.expression}"]
         else:
             lines.append(f"    return {call}")
-        return "\n".join(lines) + "\n"
+        return "\n".join(guard(lines, self.signature) if self.guarded else lines) + "\n"
 
     def bare_reference(self) -> str:
         """Return a solution that ends with `return CALL`, for trials."""
@@ -101,8 +113,21 @@ class Draft:
         return "\n".join(lines) + "\n"
 
 
-def drafts_of(candidate: Candidate, seed: Seed) -> Draft | None:
-    """Decide which arguments become parameters; null when there is nothing to vary."""
+def guard(lines: Sequence[str], signature: str) -> list[str]:
+    """Return a function whose body answers `refused` where the library raises a ValueError."""
+    start = lines.index(signature) + 1
+    body = [f"    {line}" if line else "" for text in lines[start:] for line in text.split("\n")]
+    return [*lines[:start], "    try:", *body, "    except ValueError:", f"        return {REFUSED!r}"]
+
+
+def drafts_of(candidate: Candidate, seed: Seed, known: Mapping[str, KnownParameter] | None = None) -> Draft | None:
+    """Decide which arguments become parameters; null when there is nothing to vary.
+
+    Args:
+        candidate: the API.
+        seed: the call.
+        known: what is documented of its parameters, by name.
+    """
     taken = set(forbidden_names(candidate.paths)) | set(imports_of(ast.parse("\n".join(seed.imports))))
     taken |= {"solve", "result", "found", "np"}
     changed = {change.parameter for change in candidate.changes if change.parameter}
@@ -117,7 +142,8 @@ def drafts_of(candidate: Candidate, seed: Seed) -> Draft | None:
         data = [number for number, argument in enumerate(seed.arguments) if argument.keyword is None]
     if seed.receiver is not None:
         name = _name("data", taken)
-        free.append(Free(name=name, text=seed.receiver, feeds="the object to work on", position=None))
+        owner = candidate.api.split(".")[-2]
+        free.append(Free(name=name, text=seed.receiver, feeds=f"an object of type `{owner}`", position=None))
     for number, argument in enumerate(seed.arguments):
         if number not in data:
             if argument.parameter is not None:
@@ -127,10 +153,27 @@ def drafts_of(candidate: Candidate, seed: Seed) -> Draft | None:
         if argument.parameter in changed:
             wanted = next(name for name in (*_NEUTRAL, wanted) if name not in taken)
         name = _name(wanted, taken)
-        free.append(Free(name=name, text=argument.text, feeds=argument.parameter or "", position=number))
+        free.append(
+            Free(
+                name=name,
+                text=argument.text,
+                feeds=argument.parameter or "",
+                position=number,
+                choices=_choices(argument, known or {}),
+            )
+        )
     if not free:
         return None
     return Draft(candidate=candidate, seed=seed, free=tuple(free), fixed=fixed)
+
+
+def _choices(argument: Argument, known: Mapping[str, KnownParameter]) -> tuple[str, ...]:
+    """Return the documented choices of the parameter that an argument feeds, if the argument is one of them."""
+    parameter = known.get(argument.parameter or "")
+    if parameter is not None and (parameter.type or "").lower().startswith("bool"):
+        return ("True", "False")
+    found = choices(parameter) if parameter is not None else []
+    return tuple(found) if argument.text in found else ()
 
 
 def _is_option(argument: Argument, *, first: bool) -> bool:
@@ -170,6 +213,8 @@ def with_kind(draft: Draft, kind: ResultKind) -> Draft | None:
         return replace(draft, form=kind.form)
     if kind.form == "namedtuple":
         return replace(draft, form="namedtuple", fields=kind.fields)
+    if kind.form == "object" and kind.view:
+        return replace(draft, form="view", view=kind.view)
     if kind.form == "object" and kind.fields:
         return replace(draft, form="object", fields=kind.fields[:_MOST_FIELDS])
     return None
@@ -180,7 +225,8 @@ def inputs_of(draft: Draft, count: int) -> list[TaskInput]:
     texts = [free.text for free in draft.free]
     key = f"{draft.candidate.api}/{draft.seed.call({})}"
     names = [free.feeds for free in draft.free]
-    varied = [TaskInput(args=found) for found in vary(texts, names, key, count)]
+    allowed = [free.choices for free in draft.free]
+    varied = [TaskInput(args=found) for found in vary(texts, names, key, count, allowed)]
     return [*varied, TaskInput(args=tuple(texts))]
 
 
@@ -194,7 +240,7 @@ def to_task(draft: Draft, bundle: KnowledgeBundle, number: int, inputs: Sequence
         change.parameter for change in candidate.changes if change.kind == "parameter_added" and change.parameter
     }
     for free in draft.free:
-        if free.feeds in changed:
+        if free.feeds in changed & _bindable(candidate):
             required[free.feeds] = free.name
     if draft.target is not None:
         required["out"] = draft.target
@@ -216,7 +262,7 @@ def to_task(draft: Draft, bundle: KnowledgeBundle, number: int, inputs: Sequence
 
 
 def _bindable(candidate: Candidate) -> set[str]:
-    return {parameter.name for parameter in candidate.parameters}
+    return {parameter.name for parameter in candidate.parameters if not parameter.kind.startswith("var_")}
 
 
 def _context(draft: Draft, reference: str, inputs: Sequence[TaskInput]) -> str:
@@ -236,6 +282,8 @@ def _plan(draft: Draft) -> Plan:
         result = f"Return the result as a plain tuple ({', '.join(draft.fields)})."
     elif draft.form == "iterator":
         result = "Return everything that comes out, as a list."
+    elif draft.form == "view":
+        result = f"Return the result as plain data: `{draft.view.format('result')}`."
     elif draft.form == "object" and draft.fields:
         keys = ", ".join(f"'{name}'" for name in draft.fields)
         result = f"Return a dictionary with the keys {keys}: the attributes of these names of the result."
@@ -244,6 +292,8 @@ def _plan(draft: Draft) -> Plan:
     if draft.step is not None:
         prefix = result.rstrip(".").removeprefix("Return ") if result else ""
         result = f"Finally, {draft.step.words}" + (f" (the result being {prefix})." if prefix else ".")
+    if draft.guarded:
+        result = f"{result or 'Return the result.'} {REFUSED_WORDS}"
     return Plan(
         signature=draft.signature.removeprefix("def ").rstrip(":"),
         parameters={
@@ -252,4 +302,5 @@ def _plan(draft: Draft) -> Plan:
         },
         fixed=draft.fixed,
         result=result,
+        defined=frozenset(text.split("(")[0].split(":")[0].split()[-1] for text in draft.seed.helpers),
     )

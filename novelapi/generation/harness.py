@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 from typing import Any
 
 from novelapi.evaluation.outcome import passes
-from novelapi.execution.harness import Harness, observe
+from novelapi.execution.harness import Harness
+from novelapi.execution.trial import observe
 from novelapi.execution.values import flat, raises
 from novelapi.execution.zygote import Zygote
 from novelapi.records.task import Task
@@ -79,6 +81,9 @@ def mutants(task: Task, harness: Harness, without_options: dict[str, str]) -> di
     arguments = head.removeprefix("def solve(").removesuffix("):")
     for name, code in without_options.items():
         found[f"without {name}"] = code
+    if task.change == "modified" and (callee := _callee(task)) is not None:
+        given = ", ".join(item for item in arguments.split(", ") if item != callee.split(".", maxsplit=1)[0])
+        found["old habit"] = f"{imports}\n\n{head}\n    return {callee}({given})\n"
     if any(raises(value) for value in harness.expected):
         return found
     try:
@@ -90,6 +95,15 @@ def mutants(task: Task, harness: Harness, without_options: dict[str, str]) -> di
     found["uncalled"] = f"{memory}\n\n{head}\n    return _memory.pop(0)\n"
     found["dead call"] = f"{call_all}\n\n{memory}\n\n{head}\n    _reference({arguments})\n    return _memory.pop(0)\n"
     return found
+
+
+def _callee(task: Task) -> str | None:
+    """Return how the reference writes the target, to call it with all that is given, in order, as ever before."""
+    leaf = task.api.rpartition(".")[2]
+    for node in ast.walk(ast.parse(task.reference_solution)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == leaf:
+            return ast.unparse(node.func)
+    return None
 
 
 def survivors(zygote: Zygote, task: Task, harness: Harness, wrong: dict[str, str]) -> list[str]:

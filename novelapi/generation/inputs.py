@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +18,28 @@ _STRUCTURAL_CALLS = frozenset(
 )
 _DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "float32", "float64", "complex64", "bool_")
 _STRUCTURAL_KEYWORDS = frozenset("axis axes shape ndim size dtype order ndmin num order k".split())
-_KINDS = ("numbers", "reverse", "numbers", "shorter", "numbers", "longer", "rotate", "numbers", "shapes", "scaled")
+_KINDS = (
+    "numbers",
+    "reverse",
+    "numbers",
+    "shorter",
+    "numbers",
+    "longer",
+    "keys",
+    "rotate",
+    "numbers",
+    "shapes",
+    "scaled",
+    "types",
+)
+_EXTRA_KEY = "note"
+TYPES = ("int", "str", "float", "bool", "bytes")
+"""Types that stand for each other where a type is data."""
 
 
-def vary(texts: Sequence[str], names: Sequence[str], key: str, count: int) -> list[tuple[str, ...]]:
+def vary(
+    texts: Sequence[str], names: Sequence[str], key: str, count: int, allowed: Sequence[Sequence[str]] = ()
+) -> list[tuple[str, ...]]:
     """Return up to `count` sets of changed expressions, none equal to the given one or to another.
 
     Args:
@@ -28,14 +47,16 @@ def vary(texts: Sequence[str], names: Sequence[str], key: str, count: int) -> li
         names: the parameters of the API that they are for; an axis stays one.
         key: what the choice of values depends on, so that two runs agree.
         count: how many to return at most.
+        allowed: per expression the only values that make sense; empty where any of its kind do.
     """
+    allowed = allowed or [()] * len(texts)
     found: list[tuple[str, ...]] = []
     known = {tuple(texts)}
     for attempt in range(count * 4):
         kind = _KINDS[attempt % len(_KINDS)]
         changed = tuple(
-            _axis(text, f"{key}/{attempt}") if name in ("axis", "axes") else _change(text, kind, f"{key}/{attempt}")
-            for text, name in zip(texts, names, strict=True)
+            _one(text, name, kind, f"{key}/{attempt}", choices)
+            for text, name, choices in zip(texts, names, allowed, strict=True)
         )
         if changed not in known:
             known.add(changed)
@@ -43,6 +64,13 @@ def vary(texts: Sequence[str], names: Sequence[str], key: str, count: int) -> li
         if len(found) == count:
             break
     return found
+
+
+def _one(text: str, name: str, kind: str, key: str, choices: Sequence[str]) -> str:
+    """Change the expression of one parameter in the way that suits it."""
+    if choices:
+        return _generator(key, name).choice(list(choices))
+    return _axis(text, key) if name in ("axis", "axes") else _change(text, kind, key)
 
 
 def _change(text: str, kind: str, key: str) -> str:
@@ -93,7 +121,7 @@ class _Change(ast.NodeTransformer):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if self.kind == "shapes" and name in ("reshape", "arange"):
             return self._shape(node, name)
-        node.func = self.visit(node.func)
+        node.func = node.func if isinstance(node.func, ast.Name) else self.visit(node.func)
         structural = name in _STRUCTURAL_CALLS and name not in ("default_rng", "RandomState", "seed")
         self.structural += structural
         node.args = [self.visit(argument) for argument in node.args]
@@ -105,7 +133,7 @@ class _Change(ast.NodeTransformer):
 
     def _shape(self, node: ast.Call, name: str) -> ast.expr:
         """Turn `np.arange(6).reshape(2, 3)` into `np.arange(12).reshape(4, 3)`, and a bare arange into a longer one."""
-        node.func = self.visit(node.func)
+        node.func = node.func if isinstance(node.func, ast.Name) else self.visit(node.func)
         arguments = [argument for argument in node.args if isinstance(argument, ast.Constant)]
         if arguments and len(arguments) == len(node.args):
             first = arguments[0]
@@ -129,14 +157,22 @@ class _Change(ast.NodeTransformer):
         return ast.List(elts=items, ctx=ast.Load())
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        texts = all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in node.keys)
+        if self.kind == "keys" and node.keys and texts:
+            return ast.Dict(keys=[*node.keys, ast.Constant(_EXTRA_KEY)], values=[*node.values, ast.Constant(7)])
         node.values = [self.visit(value) for value in node.values]  # keys are names: they stay
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         node.value = self.visit(node.value)
+        if isinstance(node.slice, ast.Name | ast.Tuple):  # list[int]: the types are data, positions are not
+            node.slice = self.visit(node.slice)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -148,10 +184,17 @@ class _Change(ast.NodeTransformer):
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        if self.structural or self.kind not in ("numbers", "longer"):
+        if self.structural or self.kind not in ("numbers", "longer", "types", "keys"):
             return node
+        if self.kind in ("types", "keys"):
+            return self._typed(node)
         changed = self._text(node.value) if isinstance(node.value, str) else self._number(node.value)
         return node if changed is None else ast.Constant(changed)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in TYPES and self.kind in ("numbers", "types", "keys", "reverse") and not self.structural:
+            return ast.Name(self._pick(node.id, list(TYPES)), ast.Load())
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         node.value = self.visit(node.value)
@@ -171,8 +214,20 @@ class _Change(ast.NodeTransformer):
             return self._pick(value, [0.1, 0.25, 0.3, 0.4, 0.6, 0.75, 0.9])
         return round(abs(value + self._pick(value, [-1.5, -0.5, 0.5, 1.25, 2.0])), 6)
 
+    def _typed(self, node: ast.Constant) -> ast.expr:
+        """Write a value in another way: a number as text, and JSON text with one key more."""
+        value = node.value
+        if self.kind == "types" and isinstance(value, int | float) and not isinstance(value, bool):
+            return ast.Constant(str(value))
+        if self.kind == "keys" and isinstance(value, str) and value.startswith("{") and value.endswith("}"):
+            inner = value[1:-1].strip()
+            return ast.Constant(f'{{{inner}{", " if inner else ""}"{_EXTRA_KEY}": 7}}')
+        return node
+
     def _text(self, value: str) -> str | None:
         """Change a word or sentence; short ones (codes, separators) have a meaning and stay."""
+        if value.startswith(("{", "[")) and value.endswith(("}", "]")):
+            return re.sub(r"\d+", lambda match: str(self._number(int(match[0]))), value)  # JSON: its form stays
         if len(value) < 3 or not any(letter.isalpha() for letter in value):
             return None
         return self._pick(value, [value.upper(), value.capitalize(), f"{value}s", value + value[:2], None])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from novelapi.records.task import Task
 
 STAGE = "stage3_tasks"
 REJECTED = "stage3_rejected"
-STAGE_VERSION = 1
+STAGE_VERSION = 4
 _CHUNK = 25
 
 Progress = Callable[[str], None]
@@ -85,10 +85,25 @@ def _material(request: LibraryRequest, layout: Layout) -> tuple[dict[str, Candid
 
 def preload_of(bundles: Any, candidates: dict[str, Candidate]) -> tuple[str, ...]:
     """Return the modules that a warm parent imports: those of the library itself that the targets lie in."""
-    found = {candidate.api.split(".")[0] for candidate in candidates.values()}
+    found = modules_of(candidate.api for candidate in candidates.values())
     if any("numpy" in exemplar.code for bundle in bundles for exemplar in bundle.exemplars):
         found |= {"numpy", "numpy.random"}
     return tuple(sorted(found))
+
+
+def modules_of(apis: Iterable[str]) -> set[str]:
+    """Return what may be the modules of some APIs: their packages, and the parents that begin with a small letter.
+
+    Importing a submodule in every child would cost more than most tasks do; a name that is no module is passed over.
+    """
+    found: set[str] = set()
+    for api in apis:
+        parts = api.split(".")[:-1]
+        found.add(parts[0])
+        lower = [part for part in parts if part[:1].islower()]
+        if len(lower) == len(parts):
+            found.add(".".join(parts))
+    return found
 
 
 def _write_all(  # noqa: PLR0917 - what a run of the authors is made of

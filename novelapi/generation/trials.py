@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,11 +42,11 @@ def _kind_of_result(result):
     kind = type(result)
     name = kind.__module__ + "." + kind.__qualname__
     if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return ["namedtuple", name, list(result._fields)]
+        return ["namedtuple", name, list(result._fields), ""]
     if plain(result) or name in TABLES:
-        return ["none" if result is None else "plain", name, []]
+        return ["none" if result is None else "plain", name, [], ""]
     if kind.__module__ == "itertools" or hasattr(result, "__next__"):
-        return ["iterator", name, []]
+        return ["iterator", name, [], ""]
     names = list(result) if isinstance(result, dict) else list(getattr(result, "__dict__", {})) or dir(kind)
     fields = []
     for field in names:
@@ -58,7 +58,40 @@ def _kind_of_result(result):
             continue
         if value is not None and not callable(value) and plain(value):
             fields.append(field)
-    return ["object", name, fields]
+    return ["object", name, fields, _view_of(result, kind, plain)]
+
+
+def _view_of(result, kind, plain):
+    def has(name):
+        return callable(getattr(kind, name, None))
+    views = []
+    if has("model_dump"):
+        views.append("{}.model_dump()")
+    if has("tolist"):
+        views.append("{}.tolist()")
+    if has("keys") and has("__getitem__") and not isinstance(result, dict):
+        views.append("dict({})")
+    if has("__iter__") and has("__len__") and not has("keys"):
+        views.append("list({})")
+    if isinstance(result, str):
+        views.append("str({})")
+    for view in views:
+        try:
+            value = eval(view.format("result"), {"result": result})
+        except Exception:
+            continue
+        if plain(value) and value is not None:
+            return view
+    if kind.__module__ in ("builtins", "types", "typing") or kind.__str__ is object.__str__:
+        return ""
+    if dataclass_like(kind) or issubclass(kind, BaseException):
+        return ""
+    text = str(result)
+    return "str({})" if 0 < len(text) < 400 and "(" not in text and text[0] != "<" else ""
+
+
+def dataclass_like(kind):
+    return hasattr(kind, "__dataclass_fields__") or kind.__str__ is kind.__repr__
 """
 
 
@@ -72,6 +105,8 @@ class ResultKind:
     """Qualified name of its type."""
     fields: tuple[str, ...]
     """Names of a named tuple, or of the plain public attributes of an object."""
+    view: str = ""
+    """Expression over `{}` that turns an object into plain data with meaning; empty when there is none."""
 
 
 def kind_of(zygote: Zygote, task: Task, call: str) -> ResultKind | str:
@@ -88,11 +123,33 @@ def kind_of(zygote: Zygote, task: Task, call: str) -> ResultKind | str:
         return str(problem)[:300]
     reason = "no input"
     for answer in run.answers:
-        if answer.is_value and isinstance(answer.value, list) and len(answer.value) == 3:
-            form, name, fields = answer.value
-            return ResultKind(form=form, type=name, fields=tuple(fields))
+        if answer.is_value and isinstance(answer.value, list) and len(answer.value) == 4:
+            form, name, fields, view = answer.value
+            return ResultKind(form=form, type=name, fields=tuple(fields), view=view)
         reason = explain(answer)
     return reason
+
+
+def kinds_of(zygote: Zygote, task: Task, probe: Callable[[str, str], str]) -> list[ResultKind] | str:
+    """Say what kind of result each of several shown values is; a text is the reason why that is not known.
+
+    Args:
+        zygote: where it runs.
+        task: the task, with inputs.
+        probe: writes the program, given the helper's source and name.
+    """
+    run = run_code(zygote, task, probe(_KIND, "_kind_of_result"), mode="plain", limits=TRIAL_LIMITS)
+    if run.cpu_ms > SLOW_MS * 4:
+        return "slow: a sample would cost too much"
+    if run.infra or run.ended or run.error:
+        return str(run.infra or run.ended or (run.error and run.error.type))
+    for answer in run.answers[::-1]:
+        if answer.is_value and isinstance(answer.value, list):
+            return [
+                ResultKind(form=form, type=name, fields=tuple(fields), view=view)
+                for form, name, fields, view in answer.value
+            ]
+    return explain(run.answers[-1]) if run.answers else "no input"
 
 
 def explain(answer: Answer) -> str:
@@ -112,6 +169,44 @@ def answers_of(zygote: Zygote, task: Task, code: str | None = None) -> list[Answ
     if run.ended is not None:
         return f"ended ({run.ended})"
     return run.answers
+
+
+def arguments_of(zygote: Zygote, task: Task, names: Sequence[str]) -> list[list[str | None]]:
+    """Return the canonical text of every argument (by name) in every input; null where it is no plain value."""
+    head = task.signature
+    found: list[list[str | None]] = []
+    for name in names:
+        answers = answers_of(zygote, task, f"{head}\n    return {name}\n")
+        if isinstance(answers, str):
+            found.append([None] * len(task.inputs))
+        else:
+            found.append([_canonical(item.value) if item.is_value else None for item in answers])
+    return found
+
+
+def repeats(values: Sequence[Any], arguments: Sequence[Sequence[str | None]]) -> bool:
+    """Whether answers say nothing that the caller did not know: each is an argument again, or always the same.
+
+    A dictionary or a list does so if all its items do.
+
+    Args:
+        values: the answers, one per input.
+        arguments: canonical texts of each argument, in the order of the answers.
+    """
+    texts = [_canonical(value) for value in values]
+    if len(set(texts)) <= 1 or any(list(own) == texts for own in arguments):
+        return True
+    for keys in (_keys(value) for value in values[:1]):
+        if keys and all(_keys(value) == keys for value in values):
+            return all(repeats([value[key] for value in values], arguments) for key in keys)
+    return False
+
+
+def _keys(value: Any) -> list[Any]:
+    """Return what the items of a plain dictionary or list are reached by."""
+    if isinstance(value, dict) and "$" not in value:
+        return sorted(value)
+    return list(range(len(value))) if isinstance(value, list) else []
 
 
 def choose_inputs(inputs: Sequence[TaskInput], answers: Sequence[Answer], wanted: int) -> list[int]:

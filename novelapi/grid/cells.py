@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from novelapi import __version__, jsonl
+from novelapi.adaptation.recipes import TRAINED
 from novelapi.bookkeeping import cpu_seconds, utc_now
 from novelapi.discovery.requests import environment_for
 from novelapi.errors import NovelApiError, PrerequisiteError
@@ -16,17 +18,23 @@ from novelapi.filters import models
 from novelapi.filters.instance import read_instance
 from novelapi.filters.stage import read_bundles, read_candidates, with_memory
 from novelapi.fingerprint import file_digest, text_digest
+from novelapi.grid.opinions import with_opinions
+from novelapi.grid.retrieved import OpenIndex, open_lexical, show_retrieved
 from novelapi.inference.prompts import PROMPT_VERSION
 from novelapi.knowledge.conditions import KnowledgeCondition
 from novelapi.layout import Layout
 from novelapi.ports import Completer
 from novelapi.records.cell import Cell
+from novelapi.records.completion import Usage
 from novelapi.records.manifest import Manifest
 from novelapi.records.request import FileResult, LibraryRequest
 from novelapi.records.task import Task
 from novelapi.records.verdict import ResultRow
 
 CELL_VERSION = 1
+RETRIEVES = ("rag", "docs")
+"""Deliveries whose prompts show what was retrieved."""
+ASKED = "oracle, rag and docs"
 
 
 def run_cell(
@@ -36,6 +44,8 @@ def run_cell(
     *,
     jobs: int,
     progress: Callable[[ResultRow], None] | None = None,
+    open_index: OpenIndex = open_lexical,
+    strong: Completer | None = None,
 ) -> FileResult:
     """Ask and score all tasks of a cell.
 
@@ -45,6 +55,8 @@ def run_cell(
         completer: the model.
         jobs: worker processes.
         progress: called with each scored sample.
+        open_index: opens the index of a delivery that retrieves.
+        strong: a strong model for second opinions on failures; null asks none.
 
     Raises:
         EndpointError: the model does not answer; what it answered is kept.
@@ -56,13 +68,15 @@ def run_cell(
         raise NovelApiError(
             f"the instance of {cell.group} for {cell.model} is not the one of this cell: build it again"
         )
-    if cell.delivery != "oracle":
-        raise PrerequisiteError(f"delivery '{cell.delivery}' needs its own run: only 'oracle' is asked here")
-    tasks = limited(read_instance(layout, cell.group, cell.model), cell.limit)
+    if cell.delivery not in {"oracle", *RETRIEVES, *TRAINED}:
+        raise PrerequisiteError(f"delivery '{cell.delivery}' needs its own run: only {ASKED} are asked here")
+    if cell.delivery in TRAINED:
+        check_weights(cell, completer)
+    tasks = asked_tasks(cell, layout)
     folder = layout.cell(cell.experiment, cell.name)
-    shown = _shown(cell, tasks, layout)
-    requests = [_request(task, cell.model) for task in _one_per_release(tasks)]
-    rows, finished = models.ask(
+    shown, how = shown_tasks(cell, tasks, layout, open_index)
+    requests = [_request(task, cell.source or cell.model) for task in _one_per_release(tasks)]
+    asked = models.ask(
         models.Asking(
             tasks={task.task_id: task for task in tasks},
             shown=shown,
@@ -75,14 +89,18 @@ def run_cell(
             progress=progress,
         )
     )
-    flat = [row for own in rows.values() for row in own]
+    flat = [row for own in asked.rows.values() for row in own]
+    usage = asked.batch.usage
+    if strong is not None:
+        flat, agreement, spent = with_opinions(flat, tasks, strong, folder, layout)
+        usage, how = usage + spent, {**how, "second_opinion": agreement.to_row()}
     found = summarise(flat, partial=cell.limit is not None)
     jsonl.write_text(folder / "summary.json", json.dumps(found, indent=2) + "\n")
     results = folder / "results.jsonl"
     manifest = Manifest(
         kind="cell",
         name=cell.name,
-        spec={**cell.to_row(), "instance": instance.relative_to(layout.home).as_posix()},
+        spec={**cell.to_row(), "instance": instance.relative_to(layout.home).as_posix(), **how},
         inputs={"instance": cell.instance_sha, "bundles": cell.bundles_sha},
         outputs={"results.jsonl": file_digest(results), "predictions.jsonl": file_digest(folder / "predictions.jsonl")},
         versions={
@@ -92,30 +110,80 @@ def run_cell(
             "evaluator": str(EVALUATOR_VERSION),
             "python": sys.version.split()[0],
         },
-        counts={key: found[key] for key in ("tasks", "rows", "pass", "fail", "unscored")},
+        counts={
+            **{key: found[key] for key in ("tasks", "rows", "pass", "fail", "unscored")},
+            **_price(usage),
+        },
+        usage=usage.to_row(),
         started=started.isoformat(timespec="seconds"),
         wall_s=round((utc_now() - started).total_seconds(), 3),
         cpu_s=round(cpu_seconds() - cpu, 3),
         partial=cell.limit is not None,
-        isolation=finished.isolation,
+        isolation=asked.scored.isolation,
     )
     jsonl.write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
     counts = {key: int(found[key]) for key in ("pass", "fail", "unscored")}
     return FileResult(path=results.relative_to(layout.home).as_posix(), sha256=file_digest(results), counts=counts)
 
 
-def _shown(cell: Cell, tasks: Sequence[Task], layout: Layout) -> dict[str, models.Shown]:
-    """Return the prompt of every task under the cell's condition."""
+def _price(usage: Usage) -> dict[str, float]:
+    """Return the price of a cell, where the model has one."""
+    return {"usd": usage.usd} if usage.usd else {}
+
+
+def check_weights(cell: Cell, completer: Completer) -> None:
+    """Check that the completer speaks with the weights that the cell is about.
+
+    Raises:
+        PrerequisiteError: the cell names none: they have to be fitted first.
+        NovelApiError: the completer has others.
+    """
+    if cell.adapter_sha is None:
+        raise PrerequisiteError(f"delivery '{cell.delivery}' needs trained weights: run the flow `adaptation` first")
+    found = getattr(completer, "adapter_sha", None)
+    if found != cell.adapter_sha:
+        raise NovelApiError(
+            f"cell {cell.name} is about the weights {cell.adapter_sha[:12]} and the model has {str(found)[:12]}: "
+            "run the same command again"
+        )
+
+
+def asked_tasks(cell: Cell, layout: Layout) -> list[Task]:
+    """Return the tasks that a cell asks."""
+    return limited(_asked(cell, layout), cell.limit)
+
+
+def _asked(cell: Cell, layout: Layout) -> list[Task]:
+    """Return the tasks of the cell's side of the split."""
+    if cell.split is None:
+        return read_instance(layout, cell.group, cell.model)
+    path = layout.instance(cell.group, cell.model) / f"{cell.split}.jsonl"
+    return [Task.model_validate(row) for row in jsonl.scan(path)]
+
+
+def shown_tasks(
+    cell: Cell, tasks: Sequence[Task], layout: Layout, open_index: OpenIndex
+) -> tuple[Mapping[str, models.Shown], Mapping[str, Any]]:
+    """Return the prompt of every task under the cell's condition, and what the manifest says of retrieval."""
+    if cell.delivery in RETRIEVES:
+        found = show_retrieved(cell, tasks, _paths(cell, tasks, layout), layout, open_index)
+        return found.shown, found.spec
     condition = KnowledgeCondition(cell.condition)
     shown: dict[str, models.Shown] = {}
     for library in sorted({task.library for task in tasks}):
         own = [task for task in tasks if task.library == library]
-        bundles = read_bundles(layout, library, cell.model)
-        candidates = read_candidates(layout, _request(own[0], cell.model))
-        paths = {candidate.api: candidate.paths for candidate in candidates}
+        bundles = read_bundles(layout, library, cell.source or cell.model)
+        paths = _paths(cell, own, layout)
         for task in own:
             shown[task.task_id] = models.show(task, bundles.get(task.api), condition, paths.get(task.api, (task.api,)))
-    return shown
+    return shown, {}
+
+
+def _paths(cell: Cell, tasks: Sequence[Task], layout: Layout) -> dict[str, Sequence[str]]:
+    """Return the public paths of the APIs of some tasks' libraries."""
+    requests = [_request(task, cell.source or cell.model) for task in _one_per_release(tasks)]
+    found = [candidate for request in requests for candidate in read_candidates(layout, request)]
+    return {candidate.api: candidate.paths for candidate in found}
 
 
 def _request(task: Task, model: str) -> LibraryRequest:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from novelapi import jsonl
+from novelapi.errors import EndpointError, PartialError
 from novelapi.fingerprint import digest
 from novelapi.inference.budget import UNLIMITED, Budget
 from novelapi.inference.cache import CompletionCache
@@ -48,8 +49,27 @@ class BatchResult(Record):
     missing: dict[str, int] = Field(default_factory=dict)
     """Tasks without a row because their request failed for a reason that may pass (`transient`, `budget` ...)."""
 
+    detail: str = ""
+    """The last of these failures in words."""
+
     usage: Usage = Usage()
     """What this run cost."""
+
+    def require_complete(self) -> None:
+        """Check that every task has its row.
+
+        Raises:
+            EndpointError: some requests failed for a reason that may pass; what was answered is kept.
+            PartialError: the budget has ended, or a replay has no recording.
+        """
+        if not self.missing:
+            return
+        number = sum(self.missing.values())
+        kind = EndpointError if "transient" in self.missing else PartialError
+        reasons = ", ".join(sorted(self.missing))
+        raise kind(
+            f"{number} of {number + self.answered + self.resumed} tasks without an answer ({reasons}): {self.detail}"
+        )
 
     @property
     def partial(self) -> bool:
@@ -93,12 +113,13 @@ def complete_tasks(  # noqa: PLR0917  the six things a batch is made of
     model_sha = digest([cached.revision, cached.adapter_sha, cached.engine, sampling])
     done = _finished(out / PREDICTIONS, by_task, model_sha)
     missing: Counter[str] = Counter()
-    answered = 0
+    answered, detail = 0, ""
     with jsonl.Appender(out / PREDICTIONS) as file:
         todo = {task_id: prompt for task_id, prompt in by_task.items() if task_id not in done}
         for task_id, completion in _answers(todo, cached, sampling):
             if completion.failure in ("transient", "budget", "unrecorded"):
                 missing[completion.failure] += 1
+                detail = completion.detail
                 continue
             file.append(_prediction(task_id, by_task[task_id], model_sha, completion).to_row())
             answered += completion.failure is None
@@ -111,6 +132,7 @@ def complete_tasks(  # noqa: PLR0917  the six things a batch is made of
         answered=answered,
         unscored=dict(Counter(row["unscored"] for row in jsonl.scan(out / PREDICTIONS) if row["unscored"])),
         missing=dict(missing),
+        detail=detail,
         usage=cached.usage,
     )
 

@@ -76,6 +76,8 @@ class Meter:
         """Replace a reservation by what the answer really cost."""
         tokens = Usage(prompt_tokens=completion.prompt_tokens, completion_tokens=completion.completion_tokens)
         outcome = {"failed": 1} if completion.failure else {"calls": 1}
+        if completion.failure == "budget":  # nothing was sent
+            outcome = {}
         with self._lock:
             back = {name: -getattr(reserved, name) for name in Usage.model_fields}
             self._reserved += Usage(**back)

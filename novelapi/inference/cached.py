@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from novelapi.fingerprint import digest
 from novelapi.inference.budget import UNLIMITED, Budget, Meter
 from novelapi.inference.cache import CompletionCache, request_spec
-from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
-from novelapi.inference.requests import as_stream, complete_by_stream
-from novelapi.inference.tokens import TokenCounter, estimate_tokens
+from novelapi.inference.metered import MeteredCompleter
+from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile, profile_of
+from novelapi.inference.requests import complete_by_stream
+from novelapi.inference.tokens import TokenCounter, counter_of, estimate_tokens
 from novelapi.ports import Completer
 from novelapi.records.cell import Sampling
 from novelapi.records.completion import Completion, Request, Usage
@@ -37,9 +37,9 @@ class CachedCompleter:
             profile: prices.
             count: counts the tokens of a prompt, for the budget.
         """
-        self._inner = as_stream(completer)
-        self._cache = cache
         self._meter = Meter(budget, profile, count)
+        self._inner = MeteredCompleter(completer, self._meter)
+        self._cache = cache
         self.name = self._inner.name
         self.revision = self._inner.revision
         self.engine = self._inner.engine
@@ -49,6 +49,16 @@ class CachedCompleter:
     def usage(self) -> Usage:
         """What was spent so far."""
         return self._meter.spent
+
+    @property
+    def profile(self) -> ModelProfile:
+        """The profile of the model."""
+        return profile_of(self._inner)
+
+    @property
+    def count_tokens(self) -> TokenCounter:
+        """How its tokens are counted."""
+        return counter_of(self._inner)
 
     def complete(self, prompts: Sequence[str], sampling: Sampling) -> list[list[str]]:
         """Return `sampling.n` texts per prompt, the first of them greedy.
@@ -81,23 +91,9 @@ class CachedCompleter:
                 yield index, completion
 
     def _ask(self, asked: dict[str, Request]) -> Iterator[tuple[str, Completion]]:
-        sent: list[tuple[str, Usage]] = []
-        unsent: deque[str] = deque()
-
-        def affordable() -> Iterator[Request]:
-            for key, request in asked.items():
-                reserved = self._meter.reserve(request)
-                if reserved is None:
-                    unsent.append(key)
-                    continue
-                sent.append((key, reserved))
-                yield request
-
-        for index, completion in self._inner.stream(affordable()):
-            key, reserved = sent[index]
-            self._meter.settle(reserved, completion)
+        keys = list(asked)
+        for index, completion in self._inner.stream(asked.values()):
+            key = keys[index]
             if completion.failure is None:
                 completion = self._cache.put(request_spec(self._inner, asked[key]), completion)  # noqa: PLW2901
             yield key, completion
-        for key in unsent:
-            yield key, Completion(failure="budget", detail="the budget has ended; raise it and run again")

@@ -7,11 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
+from novelapi.inference.cache import CompletionCache
+from novelapi.inference.cached import CachedCompleter
+from novelapi.inference.profile import profile_of
 from novelapi.inference.requests import StreamingCompleter
 from novelapi.inference.templates import render_template
+from novelapi.knowledge.conditions import KnowledgeCondition
+from novelapi.knowledge.render import render
+from novelapi.ports import Completer
 from novelapi.records.base import Record
-from novelapi.records.completion import Request
+from novelapi.records.bundle import KnowledgeBundle
+from novelapi.records.completion import Request, Usage
 
 PROBE_VERSION = 1
 """Version of the prompt file and of the reading of answers."""
@@ -65,6 +73,30 @@ def score_probe(api: str, paths: Iterable[str], text: str) -> ProbeResult:
         call_name=answer is not None and answer.rsplit(".", 1)[-1] == api.rsplit(".", 1)[-1],
         reason="" if answer else "the answer holds no import line",
     )
+
+
+def probe_apis(
+    bundles: Mapping[str, KnowledgeBundle], completer: Completer, paths: Mapping[str, Iterable[str]], cache: Path
+) -> tuple[list[ProbeResult], Usage]:
+    """Probe a model about APIs, through the completion cache; return the results by API and what they cost.
+
+    Args:
+        bundles: knowledge by API; parameters and prose are shown, masked.
+        completer: the model.
+        paths: public paths by API.
+        cache: file of recorded answers.
+
+    Raises:
+        EndpointError: the endpoint as a whole does not answer.
+    """
+    questions = {
+        api: build_probe(api, bundle.library, render(bundle, KnowledgeCondition.S_M_PROSE))
+        for api, bundle in bundles.items()
+    }
+    with CompletionCache(cache) as recorded:
+        asked = CachedCompleter(completer, recorded, profile=profile_of(completer))
+        found = list(run_probes(asked, questions, {api: paths.get(api, (api,)) for api in questions}))
+        return found, asked.usage
 
 
 def run_probes(

@@ -59,6 +59,12 @@ class ModelProfile(Record):
 DEFAULT_PROFILE = ModelProfile()
 
 
+def profile_of(completer: object) -> ModelProfile:
+    """Return the profile that a completer is asked by; the default where it has none, as the embedded baseline."""
+    found = getattr(completer, "profile", None)
+    return found if isinstance(found, ModelProfile) else DEFAULT_PROFILE
+
+
 def parse_profile(data: dict[str, Any], origin: str) -> ModelProfile:
     """Read a profile from a mapping.
 

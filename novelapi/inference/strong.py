@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from novelapi.fingerprint import text_digest
+from novelapi.inference.cache import CompletionCache
+from novelapi.inference.cached import CachedCompleter
+from novelapi.inference.profile import profile_of
 from novelapi.inference.requests import StreamingCompleter
 from novelapi.inference.templates import render_template, template_digest
+from novelapi.ports import Completer
 from novelapi.records.base import Record
 from novelapi.records.completion import Request
 
@@ -105,6 +111,20 @@ class PromptedModel:
         return Authorship(
             model=self._completer.revision, role=role, prompt_file=template_digest(role), prompt=text_digest(prompt)
         )
+
+
+@contextmanager
+def strong_model(completer: Completer, cache: Path) -> Generator[tuple[PromptedModel, CachedCompleter]]:
+    """Open a model in its roles behind the completion cache; yields it, and what counts its usage.
+
+    Args:
+        completer: the model.
+        cache: file of recorded answers.
+    """
+    with CompletionCache(cache) as recorded:
+        profile = profile_of(completer)
+        asked = CachedCompleter(completer, recorded, profile=profile)
+        yield PromptedModel(asked, max_tokens=max(4096, profile.max_tokens)), asked
 
 
 def read_json(text: str, kind: type[AnswerT]) -> tuple[AnswerT | None, str]:

@@ -17,6 +17,12 @@ _TOKENS_PER_MESSAGE = 16
 """What a chat template puts around one message."""
 
 
+def counter_of(completer: object) -> TokenCounter:
+    """Return how a completer counts the tokens of a prompt: by its own vocabulary, else by the estimate."""
+    found: TokenCounter | None = getattr(completer, "count_tokens", None)
+    return found or estimate_tokens
+
+
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text from above, without a vocabulary (ASCII code and prose; 2 per other character)."""
     total = _TOKENS_PER_MESSAGE

@@ -73,6 +73,11 @@ def write_knowledge(
     )
 
 
+def count_bundles(bundles: Sequence[KnowledgeBundle]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the numbers of bundles by what they hold, and the reasons for missing components."""
+    return _counts(bundles), _reasons(bundles)
+
+
 def _counts(bundles: Sequence[KnowledgeBundle]) -> dict[str, int]:
     modified = [bundle for bundle in bundles if bundle.change == "modified"]
     return {

@@ -22,7 +22,18 @@ Condition = Literal[
     "s_e_m_code",
     "full",
 ]
-Delivery = Literal["oracle", "rag", "sft", "rag_sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora"]
+Delivery = Literal[
+    "oracle",
+    "rag",
+    "sft",
+    "rag_sft",
+    "raft",
+    "grace",
+    "memit",
+    "alphaedit",
+    "alphaedit_lora",
+    "docs",
+]
 
 
 class Sampling(Record):
@@ -42,6 +53,31 @@ class Sampling(Record):
 
     seed: int = 0
     """Sampling seed."""
+
+
+class Retrieval(Record):
+    """How passages are found for a cell that retrieves."""
+
+    index: Literal["lexical", "lancedb"] = "lexical"
+    """`lexical`: BM25 in memory, without any extra; `lancedb`: terms and vectors in LanceDB."""
+
+    mode: Literal["vector", "bm25", "hybrid"] = "bm25"
+    """What passages are ranked by."""
+
+    k: int = Field(default=5, ge=1)
+    """Number of passages in a prompt."""
+
+    chunking: Literal["blocks", "windows"] = "blocks"
+    """How bundles are cut; `windows` are the published ones, which flatten white space."""
+
+    embedder: str | None = None
+    """Identity of the embedder; null where only terms are compared."""
+
+    version: int = 1
+    """Version of chunking, ranking and delivery."""
+
+    documents: str | None = None
+    """Digest of the passages of a maintainer's documentation (delivery `docs`), or null."""
 
 
 class Cell(Record):
@@ -74,8 +110,23 @@ class Cell(Record):
     sampling: Sampling = Sampling()
     """How texts are drawn."""
 
+    retrieval: Retrieval | None = None
+    """How passages are found; null where nothing is retrieved."""
+
+    opinion: str | None = None
+    """Revision of the strong model that gives a second opinion on failures; null asks none."""
+
+    window: int | None = None
+    """Context window that prompts are cut to, where the model has one that is known."""
+
     adapter_sha: str | None = None
     """Digest of trained or edited weights, where the delivery has any."""
+
+    source: str | None = None
+    """Model whose bundles are given, where they are not the model's own (adapted models share those of their base)."""
+
+    split: Literal["train", "test"] | None = None
+    """Side of the split that is asked; null for all tasks. Trained weights are asked held-out tasks."""
 
     prompt_version: int = 1
     """Version of the prompt templates."""

@@ -36,6 +36,9 @@ class Manifest(Record):
     counts: dict[str, Any] = Field(default_factory=dict)
     """Numbers of units by outcome."""
 
+    usage: dict[str, float] = Field(default_factory=dict)
+    """What models were asked in this run: calls, cached, failed, tokens, usd; empty where none was."""
+
     started: str = ""
     """UTC time of the start, ISO 8601."""
 

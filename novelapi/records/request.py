@@ -36,6 +36,9 @@ class LibraryRequest(Record):
     seed: int = 0
     """Seed of everything that is drawn."""
 
+    author: str | None = None
+    """Revision of a strong model that writes prose and examples and solves tasks (C3); null is without one."""
+
     jobs: int = Field(default=2, ge=1)
     """Processes at work; does not change any result."""
 
@@ -51,6 +54,33 @@ class ModelAccess(Record):
 
     block: str | None = None
     """Name of a saved `model-endpoint` block, which holds address and key."""
+
+    artifact: str | None = None
+    """Folder of trained or edited weights on top of the model; which ones they must be is said by the cell."""
+
+    profile: str | None = None
+    """File of a profile (window, habits, prices); null takes the shipped one of the model's name."""
+
+    budget_calls: int | None = None
+    """Requests that one run may send; null is without limit."""
+
+    budget_tokens: int | None = None
+    """Tokens that one run may use, prompts and answers together."""
+
+    budget_usd: float | None = None
+    """US dollars that one run may spend, by the prices of the profile."""
+
+    offline: bool = False
+    """Answer from recordings alone; what is not recorded stays unanswered."""
+
+    strong_model: str | None = None
+    """Strong model as author, solver and second opinion; which one it is stands in requests and cells."""
+
+    strong_base_url: str | None = None
+    """Its endpoint."""
+
+    batch: int | None = None
+    """Greedy prompts per pass of a model in this process; null takes the default."""
 
 
 DIRECT = ModelAccess()

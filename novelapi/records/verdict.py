@@ -115,8 +115,14 @@ class CallRecord(Record):
     error: ErrorEvidence | None = None
     """What the target raised."""
 
+    late: ErrorEvidence | None = None
+    """What was raised while a lazy result was consumed."""
+
     callback: bool = False
-    """Whether that came out of a function that the completion had handed over."""
+    """Whether the exception came out of a function that the completion had handed over."""
+
+    subclass: bool = False
+    """Whether the target is a class that the completion made a class of its own out of."""
 
 
 class InputEvidence(Record):
@@ -253,6 +259,12 @@ class ResultRow(Record):
 
     overlap: float | None = None
     """Greatest token overlap of the reference with an example that was shown; null without examples."""
+
+    opinion: Label | None = None
+    """A strong model's label of the failure, beside `label` and never the verdict; null where none was asked."""
+
+    retrieved: bool | None = None
+    """Whether a passage of the target was in the prompt; null unless the delivery retrieves."""
 
     prompt: str | None = None
     """Digest of the prompt; its text is in prompts.jsonl of the run."""

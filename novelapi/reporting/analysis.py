@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from novelapi.reporting.checks import check_grid, check_rows
+from novelapi.reporting.costs import Cost, read_costs
 from novelapi.reporting.differences import OVERLAP_THRESHOLD, Difference, estimate_differences
 from novelapi.reporting.estimates import RunEstimate, estimate_runs
 from novelapi.reporting.funnel import FunnelStage, read_funnel
 from novelapi.reporting.notices import Notice
 from novelapi.reporting.outcomes import Outcomes, greedy_outcomes
+from novelapi.reporting.questions import NoveltyGain, OverModels, novelty_gains, over_models
+from novelapi.reporting.retrieved import Retrieved, read_retrieved
 from novelapi.reporting.rows import Rows, load_rows
 from novelapi.reporting.runs import FoundRuns, find_runs
+from novelapi.reporting.selected import Selected, read_selected
 from novelapi.reporting.stats.resampling import SEED
 from novelapi.reporting.summary import Summary, summarise_run
 
@@ -36,6 +40,21 @@ class Analysis:
 
     differences: tuple[Difference, ...]
     """Planned comparisons."""
+
+    novelty: tuple[NoveltyGain, ...]
+    """What components gain on changed APIs beyond what they gain on new ones."""
+
+    models: tuple[OverModels, ...]
+    """Conditions against the baseline, over all models."""
+
+    retrieved: tuple[Retrieved, ...]
+    """What retrieval found, for runs with rankings."""
+
+    selected: tuple[Selected, ...]
+    """Which APIs the samples chose, where a surface is at hand."""
+
+    costs: tuple[Cost, ...]
+    """What each run cost."""
 
     funnel: tuple[FunnelStage, ...]
     """What the stages kept and lost."""
@@ -85,6 +104,11 @@ def analyse_rows(rows: Rows, found: FoundRuns, *, threshold: float, seed: int) -
         summaries=summaries,
         estimates=tuple(estimate_runs(outcomes, seed=seed)),
         differences=tuple(estimate_differences(outcomes, rows.runs, threshold=threshold, seed=seed)),
+        novelty=tuple(novelty_gains(rows, outcomes, seed)),
+        models=tuple(over_models(rows, outcomes, seed)),
+        retrieved=tuple(read_retrieved(rows, outcomes, seed)),
+        selected=tuple(read_selected(rows)),
+        costs=tuple(read_costs(rows)),
         funnel=tuple(read_funnel(rows)),
         notices=(*rows.notices, *check_grid(rows, found.empty), *check_rows(rows, summaries)),
         threshold=threshold,

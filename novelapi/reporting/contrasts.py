@@ -1,14 +1,46 @@
-"""Which runs are compared with which: every condition with the baseline, and `full` with the name alone."""
+"""Which runs are compared with which: one family of planned comparisons per question."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from novelapi.records.base import Record
 from novelapi.reporting.runs import PROMPTED, Run
 
-Family = Literal["over_baseline", "full_over_s_name", "pair"]
+Family = Literal["over_baseline", "full_over_s_name", "added", "delivery", "method", "own_weights", "over_copy", "pair"]
+
+QUESTIONS: dict[Family, str] = {
+    "over_baseline": "over no knowledge",
+    "full_over_s_name": "over the name alone",
+    "added": "one component more",
+    "delivery": "over the oracle's knowledge",
+    "method": "changed weights over unchanged ones, with knowledge",
+    "own_weights": "changed weights over unchanged ones, without knowledge",
+    "over_copy": "over the copy baseline",
+    "pair": "over the first run",
+}
+"""What each family asks, as a reader sees it."""
+
+PRIMARY: tuple[Family, ...] = ("over_baseline", "full_over_s_name", "pair")
+"""Families that are repeated on subsets of the tasks, to see what doubtful rows do to them."""
+
+FLOWING: tuple[Family, ...] = ("over_baseline", "full_over_s_name", "delivery", "method", "own_weights")
+"""Families for which it is shown where outcomes go."""
+
+ADDED = (
+    ("s_name", "s"),
+    ("s", "s_m_prose"),
+    ("s", "s_m_code"),
+    ("s", "s_e"),
+    ("e", "s_e"),
+    ("s_e", "s_e_m_code"),
+    ("s_e", "full"),
+)
+"""Pairs of conditions of which the second gives more than the first."""
+
+CONTROL = "copy"
+"""The model that only re-arranges what its prompt contains."""
 
 
 class Contrast(Record):
@@ -25,17 +57,55 @@ class Contrast(Record):
 
 
 def planned_contrasts(runs: Sequence[Run]) -> list[Contrast]:
-    """Return the comparisons that the runs allow, in the order of the runs."""
-    contrasts: list[Contrast] = []
+    """Return the comparisons that the runs allow, family by family, in the order of the runs."""
+    where = {(run.experiment, run.delivery, run.condition): i for i, run in reversed(list(enumerate(runs)))}
+    copies = {(_group(run), run.delivery, run.condition): i for i, run in enumerate(runs) if run.model == CONTROL}
+    planned: dict[Family, list[tuple[int, int]]] = {family: [] for family in QUESTIONS}
     for index, run in enumerate(runs):
+        if not run.is_cell:
+            continue
         base = baseline_of(runs, run)
         if base is not None and base != index:
-            contrasts.append(Contrast(family="over_baseline", first=base, second=index))
-    for index, run in enumerate(runs):
-        name = _find(runs, run.experiment, run.delivery, "s_name")
-        if run.condition == "full" and name is not None:
-            contrasts.append(Contrast(family="full_over_s_name", first=name, second=index))
-    return contrasts
+            planned["over_baseline"].append((base, index))
+        for family, first in _others(run, where):
+            planned[family].append((first, index))
+        control = copies.get((_group(run), run.delivery, run.condition))
+        if control is not None and run.model != CONTROL:
+            planned["over_copy"].append((control, index))
+    return [Contrast(family=family, first=a, second=b) for family, pairs in planned.items() for a, b in pairs]
+
+
+def _others(run: Run, where: dict[tuple[str, str, str], int]) -> Iterator[tuple[Family, int]]:
+    """Yield what a run is compared with inside its experiment, besides the baseline."""
+    asked: list[tuple[Family, str, str]] = []
+    if run.condition == "full":
+        asked.append(("full_over_s_name", run.delivery, "s_name"))
+    for less, more in ADDED:
+        if run.condition == more:
+            asked.append(("added", run.delivery, less))
+    if run.delivery == "rag" and run.condition != "baseline":
+        asked.append(("delivery", "oracle", run.condition))
+    elif run.delivery not in PROMPTED:
+        asked.append(("own_weights" if run.condition == "baseline" else "method", "oracle", run.condition))
+    for family, delivery, condition in asked:
+        index = where.get((run.experiment, delivery, condition))
+        if index is not None:
+            yield family, index
+
+
+def family_of(runs: Sequence[Run], contrast: Contrast, subset: str) -> tuple[str, ...]:
+    """Return the family within which a p-value is adjusted.
+
+    Methods that change the weights answer one question together; otherwise each delivery asks its own.
+    """
+    run = runs[contrast.second]
+    delivery = "" if contrast.family in ("method", "own_weights") else run.delivery
+    return (contrast.family, subset, run.experiment, delivery)
+
+
+def _group(run: Run) -> str:
+    named = run.spec.get("group")
+    return named if isinstance(named, str) and named else run.experiment.removesuffix(f"-{run.model}")
 
 
 def baseline_of(runs: Sequence[Run], run: Run) -> int | None:

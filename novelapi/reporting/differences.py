@@ -9,18 +9,30 @@ from typing import Literal
 import numpy as np
 
 from novelapi.records.base import Record
-from novelapi.reporting.contrasts import Contrast, planned_contrasts
+from novelapi.reporting.contrasts import PRIMARY, Contrast, family_of, planned_contrasts
 from novelapi.reporting.estimates import batched
 from novelapi.reporting.outcomes import PASS, Mask, Outcomes
 from novelapi.reporting.runs import Run
 from novelapi.reporting.stats.clusters import Clusters
+from novelapi.reporting.stats.equivalence import Equivalence, show_equivalence
 from novelapi.reporting.stats.families import holm
 from novelapi.reporting.stats.intervals import Interval, difference_intervals
 from novelapi.reporting.stats.permutation import sign_flip_p
+from novelapi.reporting.stats.power import detectable_difference
 from novelapi.reporting.stats.resampling import SEED
 
-Subset = Literal["all", "low_overlap", "strong"]
+Subset = Literal["all", "low_overlap", "strong", "unscored_fail", "worst", "best"]
 OVERLAP_THRESHOLD = 0.8
+
+READINGS: dict[Subset, tuple[bool, bool]] = {
+    "unscored_fail": (False, False),
+    "worst": (True, False),
+    "best": (False, True),
+}
+"""Whether a task without a verdict counts as solved in the first and in the second run."""
+
+EXTREME: tuple[Subset, ...] = ("worst", "best")
+"""Readings that bound the truth; nobody believes them, so they are not tested."""
 
 
 class Difference(Record):
@@ -30,10 +42,11 @@ class Difference(Record):
     """What is compared."""
 
     subset: Subset
-    """On which tasks: all; without those whose shown examples overlap with the reference; only proved verdicts."""
+    """On which tasks: all that are scored in both runs; without those whose shown examples overlap with the reference;
+    only proved verdicts; or all that were asked, an unscored one counted as failed, or as it hurts or helps most."""
 
     pairs: int
-    """Tasks of the subset that are scored in both runs: the denominator."""
+    """Tasks of the subset that are compared: the denominator."""
 
     unpaired: int
     """Tasks without a verdict in at least one of the two runs; they are in no denominator."""
@@ -48,13 +61,19 @@ class Difference(Record):
     """The mean difference."""
 
     p: float | None = None
-    """Two-sided clustered sign-flip test of no difference; null with fewer than two APIs."""
+    """Two-sided clustered sign-flip test of no difference; null with fewer than two APIs, or for a bound."""
 
     p_holm: float | None = None
     """`p` adjusted within its family (Holm)."""
 
     family_size: int = 1
     """Number of tests in that family."""
+
+    equivalence: Equivalence | None = None
+    """Whether the two runs do the same within a margin; only on all tasks."""
+
+    detectable: float | None = None
+    """Smallest true difference that this many APIs would show with a power of 80 %; null where it cannot be told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +93,10 @@ class _Pairing:
 def estimate_differences(
     outcomes: Outcomes, runs: Sequence[Run], *, threshold: float = OVERLAP_THRESHOLD, seed: int = SEED
 ) -> list[Difference]:
-    """Return the planned comparisons on all tasks, on tasks of low overlap and on proved verdicts.
+    """Return the planned comparisons.
 
-    A subset that leaves nothing out, or nothing over, is not listed again.
+    The primary ones are repeated on tasks of low overlap, on proved verdicts, and under every reading of what is
+    unscored. A subset that leaves nothing out, or nothing over, is not listed again.
 
     Args:
         outcomes: the matrix of outcomes.
@@ -88,11 +108,17 @@ def estimate_differences(
     for contrast in planned_contrasts(runs):
         scored = _scored(outcomes, contrast)
         pairings.append(_pairing(outcomes, contrast, "all", scored))
+        if contrast.family not in PRIMARY:
+            continue
         for subset, mask in _subsets(outcomes, contrast, threshold).items():
             if 0 < (mask & scored).sum() < scored.sum():
                 pairings.append(_pairing(outcomes, contrast, subset, mask & scored))
+        asked = outcomes.asked[:, contrast.first] & outcomes.asked[:, contrast.second]
+        if scored.any() and (asked & ~scored).any():
+            pairings += [_pairing(outcomes, contrast, subset, asked) for subset in READINGS]
     differences = _estimate(pairings, seed)
-    return _adjusted(differences, [_family(runs, pairing) for pairing in pairings])
+    families = [family_of(runs, pairing.contrast, pairing.subset) for pairing in pairings]
+    return _adjusted(differences, families)
 
 
 def compare_pair(outcomes: Outcomes, first: int, second: int, seed: int = SEED) -> Difference:
@@ -114,8 +140,11 @@ def _subsets(outcomes: Outcomes, contrast: Contrast, threshold: float) -> dict[S
 
 
 def _pairing(outcomes: Outcomes, contrast: Contrast, subset: Subset, mask: Mask) -> _Pairing:
-    before = outcomes.codes[:, contrast.first] == PASS
-    after = outcomes.codes[:, contrast.second] == PASS
+    lucky = READINGS.get(subset, (False, False))
+    before, after = (
+        (outcomes.codes[:, run] == PASS) | (is_lucky & ~outcomes.scored[:, run])
+        for run, is_lucky in zip((contrast.first, contrast.second), lucky, strict=True)
+    )
     asked = outcomes.asked[:, contrast.first] | outcomes.asked[:, contrast.second]
     return _Pairing(
         contrast=contrast,
@@ -134,7 +163,17 @@ def _estimate(pairings: Sequence[_Pairing], seed: int) -> list[Difference]:
         [pairing.gains for pairing in pairings],
         [pairing.losses for pairing in pairings],
     )
-    p_values = batched(lambda net: sign_flip_p(net, seed=seed).tolist(), nets)
+    tested = {index: nets[index] for index, pairing in enumerate(pairings) if pairing.subset not in EXTREME}
+    p_values = dict(
+        zip(tested, batched(lambda net: sign_flip_p(net, seed=seed).tolist(), list(tested.values())), strict=True)
+    )
+    whole = [index for index, pairing in enumerate(pairings) if pairing.subset == "all"]
+    equivalences = batched(
+        lambda gains, losses: show_equivalence(gains, losses, seed=seed),
+        [pairings[index].gains for index in whole],
+        [pairings[index].losses for index in whole],
+    )
+    shown = {index: found[0] for index, found in zip(whole, equivalences, strict=True)}
     return [
         Difference(
             contrast=pairing.contrast,
@@ -144,16 +183,17 @@ def _estimate(pairings: Sequence[_Pairing], seed: int) -> list[Difference]:
             gains=int(pairing.gains.sums.sum()),
             losses=int(pairing.losses.sums.sum()),
             interval=interval[0],
-            p=p[0] if len(pairing.gains) > 1 else None,
-            p_holm=p[0] if len(pairing.gains) > 1 else None,
+            p=_tested(pairing, p_values.get(index)),
+            p_holm=_tested(pairing, p_values.get(index)),
+            equivalence=shown.get(index),
+            detectable=detectable_difference(pairing.net)[0] if pairing.subset == "all" else None,
         )
-        for pairing, interval, p in zip(pairings, intervals, p_values, strict=True)
+        for index, (pairing, interval) in enumerate(zip(pairings, intervals, strict=True))
     ]
 
 
-def _family(runs: Sequence[Run], pairing: _Pairing) -> tuple[str, ...]:
-    run = runs[pairing.contrast.second]
-    return (pairing.contrast.family, pairing.subset, run.experiment, run.delivery)
+def _tested(pairing: _Pairing, p_values: Sequence[float] | None) -> float | None:
+    return p_values[0] if p_values and len(pairing.gains) > 1 else None
 
 
 def _adjusted(differences: Sequence[Difference], families: Sequence[tuple[str, ...]]) -> list[Difference]:

@@ -40,33 +40,39 @@ def estimate_runs(outcomes: Outcomes, seed: int = SEED) -> list[RunEstimate]:
     ]
 
 
-def estimate_pass(outcomes: Outcomes, tasks: Mask, seed: int = SEED) -> list[Interval]:
-    """Return pass@1 of every run on some of the tasks, shape (T,)."""
-    return [intervals[0] for intervals in _shares(outcomes, [PASS], tasks, seed)]
+def estimate_pass(outcomes: Outcomes, parts: Sequence[Mask], seed: int = SEED) -> list[list[Interval]]:
+    """Return pass@1 of every run on each part of the tasks, shape (T,) each; one list per part."""
+    tables = [table for tasks in parts for table in _tables(outcomes, [PASS], tasks)]
+    flat = iter(batched(lambda table: proportion_intervals(table, seed=seed), tables))
+    return [[next(flat)[0] for _ in range(outcomes.codes.shape[1])] for _ in parts]
 
 
 def _shares(outcomes: Outcomes, wanted: Sequence[int], tasks: Mask, seed: int) -> list[list[Interval]]:
     """Shares of the codes in `wanted` among the scored tasks of every run."""
-    tables = [
+    return batched(lambda table: proportion_intervals(table, seed=seed), _tables(outcomes, wanted, tasks))
+
+
+def _tables(outcomes: Outcomes, wanted: Sequence[int], tasks: Mask) -> list[Clusters]:
+    return [
         outcomes.clusters((codes[:, None] == np.array(wanted)).astype(np.float64), tasks & scored)
         for codes, scored in zip(outcomes.codes.T, outcomes.scored.T, strict=True)
     ]
-    return batched(lambda table: proportion_intervals(table, seed=seed), tables)
 
 
 def batched(estimate: Callable[..., Sequence[Result]], *tables: Sequence[Clusters]) -> list[list[Result]]:
-    """Estimate many tables at once: those over the same APIs are joined, so that replicates are drawn once.
+    """Estimate many tables at once: those over equally many APIs are joined, so that replicates are drawn once.
+
+    Replicates depend on the number of APIs alone, so what a table yields does not depend on its company.
 
     Args:
         estimate: takes one table per sequence and returns one result per quantity.
         tables: sequences of equal length; tables at the same position have the same APIs and quantities.
     """
-    groups: dict[tuple[str, ...], list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for index, table in enumerate(tables[0]):
-        groups.setdefault(table.names, []).append(index)
+        groups.setdefault(len(table), []).append(index)
     results: list[list[Result]] = [[] for _ in tables[0]]
-    # Groups of equal size follow each other: they share the replicates that are kept in memory.
-    for members in sorted(groups.values(), key=lambda members: (len(tables[0][members[0]]), members)):
+    for _, members in sorted(groups.items()):
         flat = iter(estimate(*(_joined([sequence[index] for index in members]) for sequence in tables)))
         for index in members:
             results[index] = [next(flat) for _ in range(tables[0][index].sums.shape[1])]

@@ -50,7 +50,8 @@ def headline(analysis: Analysis) -> Finding:
     # The planned condition, not the luckiest one: the best of twelve is partly chance.
     full = [index for index in scored if runs[index].condition == "full"]
     best = max(full or scored, key=lambda index: (values[index].value or 0.0, -index))
-    base = next((d.contrast.first for d in analysis.differences if d.contrast.second == best), None)
+    over = _of(analysis, "over_baseline", "all")
+    base = next((d.contrast.first for d in over if d.contrast.second == best), None)
     lead = f"{percent(values[best].value)} %"
     if base is None or values[base].value is None:
         return Finding(

@@ -107,7 +107,10 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
     }
 
 
-TABLES = ("pass_at_1", "pass_at_k", "labels", "differences", "flows", "strata", "funnel", "apis")
+TABLES = (
+    "pass_at_1", "pass_at_k", "coverage", "labels", "differences", "flows", "strata", "novelty", "models", "retrieval",
+    "selection", "costs", "funnel", "apis", "adaptation",
+)  # fmt: skip
 
 
 def _api_rows(analysis: Analysis) -> tuple[list[str], list[dict[str, Any]]]:
@@ -134,8 +137,10 @@ def _api_rows(analysis: Analysis) -> tuple[list[str], list[dict[str, Any]]]:
 
 def _csv_link(table: Table | None) -> str:
     """Return a link that holds the table; empty when it is too long for one."""
-    text = "" if table is None else to_csv(table)
-    if not text or len(text) > LONGEST_LINK:
+    if table is None or len(table.rows) * len(table.columns) * 2 > LONGEST_LINK:  # at least a character and a comma
+        return ""
+    text = to_csv(table)
+    if len(text) > LONGEST_LINK:
         return ""
     return "data:text/csv;charset=utf-8;base64," + base64.b64encode(text.encode()).decode()
 

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import matplotlib as mpl
@@ -22,10 +23,13 @@ from novelapi.reporting.outcomes import CODES
 from novelapi.reporting.palette import ON_COLOUR, light, svg_dark_style
 from novelapi.reporting.sankey import NODE, WIDTH, Sankey
 from novelapi.reporting.text import count, plain, points
-from novelapi.reporting.views import MOST_REASONS, flow_views, label_view, run_groups
+from novelapi.reporting.views import MOST_REASONS, SHOWN, flow_views, label_view, run_groups
 
 ROW = 0.27
 """Inches per row."""
+
+MOST_LETTERS = 36
+"""Longest reason that is written out in the funnel."""
 
 WIDE = 7.2
 """Inches across: a page of a paper."""
@@ -117,7 +121,7 @@ def draw_labels(analysis: Analysis) -> Figure | None:
 
 def draw_differences(analysis: Analysis) -> Figure | None:
     """Paired differences as a forest; hollow marks leave out tasks of high overlap."""
-    shown = [d for d in analysis.differences if d.subset != "strong" and d.interval.low is not None]
+    shown = [d for d in analysis.differences if d.subset in SHOWN and d.interval.low is not None]
     if not shown:
         return None
     names: list[str] = []
@@ -171,7 +175,9 @@ def draw_funnel(analysis: Analysis) -> Figure | None:
         reasons = list(stage.reasons.items())[:most]
         axes.barh(range(len(reasons)), [lost for _, lost in reasons], height=0.16, color=light("bad"), alpha=0.6)
         for y, (reason, lost) in enumerate(reasons):
-            axes.text(0, y - 0.2, f"{plain(reason)}  {lost:,}", va="bottom", size=6.5)
+            words = shorten(plain(reason), MOST_LETTERS, placeholder=" ...")
+            label = axes.text(0, y - 0.2, f"{words}  {lost:,}", va="bottom", size=6.5)
+            label.set_in_layout(False)  # a long reason must not squeeze the bars
         axes.set_title(f"{stage.words.title}: {count(stage.kept)}", loc="left", size=9, weight="bold")
         axes.set_ylim(max(most, 1) - 0.4, -0.9)
         axes.axis("off")

@@ -8,26 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from novelapi.reporting.adaptation import adaptation_table
 from novelapi.reporting.analysis import Analysis
-from novelapi.reporting.differences import Subset
+from novelapi.reporting.columns import INTERVAL_COLUMNS, RUN_COLUMNS, interval_cells, run_cells
+from novelapi.reporting.contrasts import FLOWING, QUESTIONS
+from novelapi.reporting.differences import Difference, Subset
 from novelapi.reporting.estimates import estimate_pass
 from novelapi.reporting.flows import flow_counts
 from novelapi.reporting.outcomes import PASS
-from novelapi.reporting.runs import Run
-from novelapi.reporting.stats.intervals import Interval
+from novelapi.reporting.question_tables import (
+    cost_table,
+    coverage_table,
+    model_table,
+    novelty_table,
+    retrieval_table,
+    selection_table,
+)
 from novelapi.reporting.table import Column, Table, make_table
 
-RUN_COLUMNS = [
-    Column(key="experiment", title="Experiment"),
-    Column(key="model", title="Model"),
-    Column(key="delivery", title="Delivery"),
-    Column(key="condition", title="Condition"),
-]
-INTERVAL_COLUMNS = [
-    Column(key="low", title="95 % from", kind="share"),
-    Column(key="high", title="to", kind="share"),
-    Column(key="method", title="Interval"),
-]
 METHODS = (
     "Intervals resample APIs, not tasks: `bca` is the bias-corrected and accelerated bootstrap, `binomial` the "
     "Clopper-Pearson interval at the effective sample size (used where fewer than 30 APIs are informative)."
@@ -36,6 +34,9 @@ SUBSETS: dict[Subset, str] = {
     "all": "all tasks",
     "low_overlap": "low overlap",
     "strong": "proved verdicts",
+    "unscored_fail": "unscored counted as failed",
+    "worst": "unscored counted against it",
+    "best": "unscored counted for it",
 }
 STRATA = {"change": "novelty", "difficulty": "difficulty", "library": "library"}
 
@@ -49,8 +50,15 @@ def build_tables(analysis: Analysis) -> list[Table]:
         difference_table(analysis),
         flow_table(analysis),
         stratum_table(analysis),
+        novelty_table(analysis),
+        model_table(analysis),
+        retrieval_table(analysis),
+        selection_table(analysis),
+        cost_table(analysis),
+        coverage_table(analysis),
         funnel_table(analysis),
         api_table(analysis),
+        adaptation_table(analysis),
     ]
     return [table for table in tables if table.rows or table.name == "pass_at_1"]
 
@@ -138,6 +146,7 @@ def difference_table(analysis: Analysis) -> Table:
             {
                 **run_cells(analysis.rows.runs[difference.contrast.second]),
                 "minus": f"{first.delivery}-{first.condition}",
+                "question": QUESTIONS[difference.contrast.family],
                 "subset": SUBSETS[difference.subset],
                 "pairs": difference.pairs,
                 "apis": difference.interval.clusters,
@@ -151,11 +160,14 @@ def difference_table(analysis: Analysis) -> Table:
                 "p": difference.p,
                 "p_holm": difference.p_holm,
                 "family": difference.family_size,
+                "verdict": verdict(difference),
+                "detectable": difference.detectable,
             }
         )
     columns = [
         *RUN_COLUMNS,
         Column(key="minus", title="minus"),
+        Column(key="question", title="Question"),
         Column(key="subset", title="On"),
         Column(key="pairs", title="Pairs", kind="count"),
         Column(key="apis", title="APIs", kind="count"),
@@ -169,13 +181,29 @@ def difference_table(analysis: Analysis) -> Table:
         Column(key="p", title="p", kind="p"),
         Column(key="p_holm", title="p (Holm)", kind="p"),
         Column(key="family", title="Tests in family", kind="count"),
+        Column(key="verdict", title="Verdict"),
+        Column(key="detectable", title="Detectable (points)", kind="share"),
     ]
     note = (
-        "Paired differences of pass@1 on tasks scored in both runs. `low overlap` leaves out tasks whose reference "
-        f"overlaps by more than {analysis.threshold:g} with an example that was shown. {METHODS} p-values come from a "
-        "sign-flip test that keeps the tasks of an API together."
+        "Paired differences of pass@1 on tasks scored in both runs; `unscored counted ...` takes all tasks that both "
+        "were asked and gives each one without a verdict the outcome that is named. `low overlap` leaves out tasks "
+        f"whose reference overlaps by more than {analysis.threshold:g} with an example that was shown. {METHODS} "
+        "p-values come from a sign-flip test that keeps the tasks of an API together, adjusted by Holm within a "
+        "question, a model and a delivery. `same`: the 90 % interval lies within 5 points of none (two one-sided "
+        "tests, not adjusted). `Detectable` is the smallest true difference that these APIs would show with a power of "
+        "80 %."
     )
     return make_table("differences", "Paired differences", columns, rows, note)
+
+
+def verdict(difference: Difference) -> str:
+    """Say in a word what a comparison shows: `different`, `same` within the margin, both, or `open`."""
+    if difference.p_holm is None:
+        return ""
+    words = ["different"] if difference.p_holm <= 1 - difference.interval.level + 1e-12 else []
+    if difference.equivalence is not None and difference.equivalence.equivalent:
+        words.append("same")
+    return ", but ".join(words) or "open"
 
 
 def flow_table(analysis: Analysis) -> Table:
@@ -190,7 +218,7 @@ def flow_table(analysis: Analysis) -> Table:
             "tasks": tasks,
         }
         for difference in analysis.differences
-        if difference.subset == "all"
+        if difference.subset == "all" and difference.contrast.family in FLOWING
         for (before, after), tasks in flow_counts(
             analysis.outcomes, difference.contrast.first, difference.contrast.second
         ).items()
@@ -208,18 +236,17 @@ def flow_table(analysis: Analysis) -> Table:
 def stratum_table(analysis: Analysis) -> Table:
     """Return pass@1 of every run by novelty, difficulty and library."""
     tasks = list(analysis.rows.tasks.values())
-    rows: list[dict[str, Any]] = []
+    parts: dict[tuple[str, str], NDArray[np.bool_]] = {}
     for field, title in STRATA.items():
         values = sorted({getattr(task, field) for task in tasks})
-        if len(values) < 2:
-            continue
-        for value in values:
-            mask = np.array([getattr(task, field) == value for task in tasks])
-            for run, interval in zip(
-                analysis.rows.runs, estimate_pass(analysis.outcomes, mask, analysis.seed), strict=True
-            ):
-                cells = {"by": title, "value": value, "scored": interval.units, "apis": interval.clusters}
-                rows.append({**run_cells(run), **cells, "pass_at_1": interval.value, **interval_cells(interval)})
+        if len(values) > 1:
+            parts |= {(title, value): np.array([getattr(task, field) == value for task in tasks]) for value in values}
+    estimates = estimate_pass(analysis.outcomes, list(parts.values()), analysis.seed)
+    rows: list[dict[str, Any]] = []
+    for (title, value), intervals in zip(parts, estimates, strict=True):
+        for run, interval in zip(analysis.rows.runs, intervals, strict=True):
+            cells = {"by": title, "value": value, "scored": interval.units, "apis": interval.clusters}
+            rows.append({**run_cells(run), **cells, "pass_at_1": interval.value, **interval_cells(interval)})
     columns = [
         *RUN_COLUMNS,
         Column(key="by", title="By"),
@@ -286,17 +313,6 @@ def api_counts(analysis: Analysis) -> dict[str, NDArray[np.int64]]:
     for name, mask in masks.items():
         np.add.at(counts[name], position, mask)
     return counts
-
-
-def run_cells(run: Run) -> dict[str, str]:
-    """Return the columns that name a run; an evaluation is named by its folder."""
-    cells = {"experiment": run.experiment, "model": run.model, "delivery": run.delivery}
-    return {**cells, "condition": run.condition or run.name}
-
-
-def interval_cells(interval: Interval) -> dict[str, Any]:
-    """Return the columns of an interval."""
-    return {"low": interval.low, "high": interval.high, "method": interval.method}
 
 
 def find_table(tables: Sequence[Table], name: str) -> Table | None:

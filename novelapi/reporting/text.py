@@ -55,6 +55,8 @@ def is_hidden(character: str) -> bool:
 
 def plain(text: str) -> str:
     """Return a foreign text on one line, with everything invisible written as `<U+202E>`."""
+    if text.isprintable():  # nothing hidden: nearly always, and many times faster than looking at each character
+        return text
     return "".join(f"<U+{ord(character):04X}>" if is_hidden(character) else character for character in text)
 
 
@@ -65,6 +67,8 @@ def marked(text: object, *, block: bool = False) -> Markup:
         text: any text; models and libraries wrote it.
         block: keep line ends and tabs, for preformatted text.
     """
+    if str(text).isprintable():
+        return escape(str(text))
     kept = "\n\t" if block else ""
     parts: list[Markup] = []
     run = ""

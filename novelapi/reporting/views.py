@@ -8,6 +8,7 @@ from typing import Any
 
 from novelapi.reporting.analysis import Analysis
 from novelapi.reporting.conditions import COMPONENTS, PARTS
+from novelapi.reporting.contrasts import FLOWING, QUESTIONS
 from novelapi.reporting.differences import Difference
 from novelapi.reporting.flows import flow_counts
 from novelapi.reporting.funnel import funnel_total
@@ -24,6 +25,9 @@ STACK = (PASS, *range(len(OUTCOMES) - 1, PASS, -1), UNSCORED, MISSING)
 """Order in bars: solved, then failures by how far they came, then what has no verdict."""
 
 MOST_REASONS = 6
+SHOWN = ("all", "low_overlap")
+"""Subsets in the figure; the table has all of them."""
+
 WIDE_SEGMENT = 0.035
 """Share of a bar from which on a segment has room for its code."""
 
@@ -86,7 +90,7 @@ def label_view(analysis: Analysis) -> View:
 
 def difference_view(analysis: Analysis) -> View | None:
     """Paired differences as a forest: all tasks filled, tasks of low overlap hollow below."""
-    shown = [d for d in analysis.differences if d.subset != "strong" and d.interval.low is not None]
+    shown = [d for d in analysis.differences if d.subset in SHOWN and d.interval.low is not None]
     if not shown:
         return None
     low = math.floor(min(d.interval.low or 0.0 for d in shown) * 10) / 10
@@ -103,7 +107,7 @@ def difference_view(analysis: Analysis) -> View | None:
     for difference in shown:
         runs = analysis.rows.runs
         first, second = runs[difference.contrast.first], runs[difference.contrast.second]
-        family = "over the baseline" if difference.contrast.family == "over_baseline" else "over the name alone"
+        family = QUESTIONS[difference.contrast.family]
         titles = [title for title, members in run_groups(runs) if difference.contrast.second in members]
         group = groups.setdefault((titles[0], family), {"title": titles[0], "family": family, "rows": []})
         interval = difference.interval
@@ -127,7 +131,8 @@ def difference_view(analysis: Analysis) -> View | None:
 def flow_views(analysis: Analysis) -> list[View]:
     """One flow figure per planned comparison; `full` against the baseline first."""
     views: list[View] = []
-    for difference in sorted(_whole(analysis), key=lambda d: _flow_rank(analysis, d)):
+    flowing = (d for d in _whole(analysis) if d.contrast.family in FLOWING)
+    for difference in sorted(flowing, key=lambda d: _flow_rank(analysis, d)):
         first, second = difference.contrast.first, difference.contrast.second
         flows = flow_counts(analysis.outcomes, first, second)
         if flows:
@@ -184,7 +189,8 @@ def _named(run: Run) -> View:
 
 
 def _base_value(analysis: Analysis, members: Sequence[int]) -> float | None:
-    base = next((d.contrast.first for d in _whole(analysis) if d.contrast.second in members), None)
+    over = (d for d in _whole(analysis) if d.contrast.family == "over_baseline")
+    base = next((d.contrast.first for d in over if d.contrast.second in members), None)
     return None if base is None else analysis.estimates[base].pass_at_1.value
 
 

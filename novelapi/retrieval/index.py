@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from novelapi.retrieval.embedding import Vectors
 
 
+TERMS_ONLY = "terms"
+"""Stands for the embedder of an index without vectors."""
+
+
 class Ranking(Record):
     """The passages that answer one query, best first."""
 
@@ -42,8 +46,8 @@ class PassageIndex(Protocol):
         """Version of the stored table, for the manifest."""
         ...
 
-    def build(self, passages: Sequence[Passage], vectors: Vectors, corpus_sha: str) -> None:
-        """Replace what is stored."""
+    def build(self, passages: Sequence[Passage], vectors: Vectors | None, corpus_sha: str) -> None:
+        """Replace what is stored; without vectors only terms can be searched."""
         ...
 
     def read(self) -> tuple[list[Passage], Vectors]:
@@ -63,13 +67,15 @@ class PassageIndex(Protocol):
         ...
 
 
-def corpus_digest(passages: Sequence[Passage], chunking: Chunking, embedder: Embedder) -> str:
+def corpus_digest(passages: Sequence[Passage], chunking: Chunking, embedder: Embedder | None) -> str:
     """Return the identity of an index: every passage, how it was cut and how it was embedded."""
     rows = sorted([passage.id, passage.library, passage.sha] for passage in passages)
-    return digest([rows, chunking, embedder.identity], 32)
+    return digest([rows, chunking, embedder.identity if embedder else TERMS_ONLY], 32)
 
 
-def ensure_index(index: PassageIndex, passages: Sequence[Passage], chunking: Chunking, embedder: Embedder) -> bool:
+def ensure_index(
+    index: PassageIndex, passages: Sequence[Passage], chunking: Chunking, embedder: Embedder | None
+) -> bool:
     """Build the index unless it holds exactly this corpus; return whether it was built.
 
     Raises:
@@ -80,7 +86,8 @@ def ensure_index(index: PassageIndex, passages: Sequence[Passage], chunking: Chu
     sha = corpus_digest(passages, chunking, embedder)
     if index.corpus_sha == sha:
         return False
-    index.build(passages, embed_unique(embedder, [passage.text for passage in passages]), sha)
+    texts = [passage.text for passage in passages]
+    index.build(passages, embed_unique(embedder, texts) if embedder else None, sha)
     return True
 
 
@@ -101,13 +108,13 @@ def search(index: PassageIndex, embedder: Embedder, query: str, mode: Mode, limi
 
 
 def rank_queries(
-    index: PassageIndex, embedder: Embedder, queries: Mapping[str, str], mode: Mode, limit: int = 20
+    index: PassageIndex, embedder: Embedder | None, queries: Mapping[str, str], mode: Mode, limit: int = 20
 ) -> list[Ranking]:
     """Answer all queries of a grid at once: one matrix product for the vectors, one search each for the terms.
 
     Args:
         index: a built index.
-        embedder: the one that it was built with.
+        embedder: the one that it was built with; null for terms alone.
         queries: texts by id.
         mode: how passages are ranked.
         limit: length of the rankings.
@@ -117,6 +124,7 @@ def rank_queries(
     by_vector: list[list[Hit]] = [[] for _ in ids]
     by_terms: list[list[Hit]] = [[] for _ in ids]
     if mode != "bm25":
+        assert embedder is not None, "vectors need an embedder"
         passages, vectors = index.read()
         by_vector = rank_by_vectors(embedder.embed(texts, "query"), vectors, [passage.id for passage in passages])
     if mode != "vector":

@@ -38,12 +38,22 @@ def home(tmp_path, monkeypatch, prefect_server):
 
     monkeypatch.setenv("NOVELAPI_HOME", str(tmp_path))
     load_settings.cache_clear()
+    forget_models()
     miniature.install(monkeypatch.setattr)
     for task in stage_tasks():
         monkeypatch.setattr(task, "result_storage", tmp_path / "prefect" / "results")
         monkeypatch.setattr(task, "retry_delay_seconds", [0.0])
     yield tmp_path
     load_settings.cache_clear()
+    forget_models()
+
+
+def forget_models() -> None:
+    """Close the models that this process has open: another test's are not this one's."""
+    from tasks import inference
+
+    inference._opened.cache_clear()
+    inference._strong.cache_clear()
 
 
 @pytest.fixture

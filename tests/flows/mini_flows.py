@@ -9,6 +9,7 @@ import miniature
 
 miniature.install()
 
+from flows.adaptation import run_adaptation  # noqa: E402, F401
 from flows.cell import run_cells  # noqa: E402, F401
 from flows.group import build_group  # noqa: E402, F401
 from flows.instance import build_instance  # noqa: E402, F401

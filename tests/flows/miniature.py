@@ -7,7 +7,6 @@ file `miniature.json` there can slow it down or make it fail.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -15,7 +14,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 from novelapi.errors import IndexUnavailableError, NovelApiError
 from novelapi.fingerprint import digest, file_digest
@@ -26,7 +25,6 @@ from novelapi.records.stage import StageResult
 
 def install(set_attribute: Callable[[object, str, object], None] = setattr) -> None:
     """Put the miniature in the place of the core's functions, where the wrappers call them."""
-    stand_in()
     replaced = {
         "tasks.discovery": {"discover": stage_function("stage1_discovery", "candidates")},
         "tasks.knowledge": {"extract": stage_function("stage2_knowledge", "bundles")},
@@ -39,6 +37,7 @@ def install(set_attribute: Callable[[object, str, object], None] = setattr) -> N
         "tasks.reporting": {"write_report": write_report},
         "tasks.inference": {"open_completer": open_completer},
         "flows._plan": {"find_versions": find_versions, "members": lambda group: group.split("+")},
+        "flows.choices": {"check_request": lambda _libraries, _options: None},
     }
     for module, members in replaced.items():
         for name, member in members.items():
@@ -63,7 +62,8 @@ def open_completer(name, access):
 
 
 def find_versions(request, layout):
-    return SimpleNamespace(old=request.old or "1.0", new=request.new or "2.0", cutoff=request.cutoff)
+    old, new = request.old or "1.0", request.new or "2.0"
+    return SimpleNamespace(old=old, new=new, cutoff=request.cutoff, require_window=lambda: None)
 
 
 def executed(home: Path) -> list[str]:
@@ -83,27 +83,6 @@ def options(layout) -> dict:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def stand_in() -> None:
-    """Modules of the core that do not exist yet."""
-    expected = {
-        "novelapi.knowledge.requests": ("extract",),
-        "novelapi.filters.stage": ("STAGE_VERSION", "filter_tasks"),
-        "novelapi.filters.instance": ("INSTANCE_VERSION", "build_instance"),
-        "novelapi.grid.cells": ("CELL_VERSION", "run_cell"),
-    }
-    for name, members in expected.items():
-        if name not in sys.modules and importlib.util.find_spec(name) is None:
-            module = ModuleType(name)
-            for member in members:
-                setattr(module, member, 1)
-            sys.modules[name] = module
-    import novelapi.reporting
-
-    if not hasattr(novelapi.reporting, "write_report"):
-        novelapi.reporting.REPORT_VERSION = 1
-        novelapi.reporting.write_report = write_report
-
-
 def unit_of_work(layout, name: str) -> None:
     wish = options(layout)
     if name in wish.get("fail", {}):
@@ -117,7 +96,7 @@ def unit_of_work(layout, name: str) -> None:
 
 
 def stage_function(stage: str, unit: str):
-    def run(request, layout, completer=None) -> StageResult:
+    def run(request, layout, completer=None, **_) -> StageResult:
         path = layout.stage(request.library, stage, request.model)
         done = {row["id"] for row in scan(path)}
         with Appender(path) as rows:
@@ -146,7 +125,7 @@ def build_instance(group, model, libraries, kept, layout) -> FileResult:
     return pointer(layout, path, tasks=len(libraries))
 
 
-def run_cell(cell, layout, completer, jobs) -> FileResult:
+def run_cell(cell, layout, completer, jobs, **_) -> FileResult:
     unit_of_work(layout, f"cell {cell.name}")
     path = layout.cell(cell.experiment, cell.name) / "results.jsonl"
     passed = int(digest([cell.condition, cell.sampling.seed], 2), 16) % 4
@@ -156,13 +135,12 @@ def run_cell(cell, layout, completer, jobs) -> FileResult:
     return pointer(layout, path, **{"pass": passed, "fail": 4 - passed})
 
 
-def write_report(cells, out) -> FileResult:
-    home = next(parent for parent in out.parents if (parent / "results").exists())
-    rows = [{"cell": path.parent.name, "sha": file_digest(path)} for path in cells]
+def write_report(cells, out):
+    rows = [{"cell": path.name, "sha": file_digest(path / "results.jsonl")} for path in cells]
     write(out / "table.jsonl", rows)
     page = out / "report.html"
     page.write_text("<table>" + "".join(f"<tr><td>{row['cell']}</td></tr>" for row in rows) + "</table>\n")
-    return FileResult(path=str(page.relative_to(home)), sha256=file_digest(page), counts={"cells": len(rows)})
+    return SimpleNamespace(page=page, sha256=file_digest(page), counts={"cells": len(rows)})
 
 
 def pointer(layout, path: Path, **counts) -> FileResult:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+from typing import get_args
 
 import pytest
 from miniature import executed
 
 from novelapi.errors import NovelApiError
 from novelapi.fingerprint import file_digest
-from novelapi.records.cell import Cell, Sampling
+from novelapi.records.cell import Cell, Condition, Sampling
 
 pytestmark = pytest.mark.flows
 
@@ -57,20 +59,15 @@ def test_a_new_condition_runs_its_cell_alone(home):
     assert executed(home)[-1] == "cell numpy-copy oracle-e"
 
 
-def test_a_removed_or_changed_output_is_made_again(home):
+def test_a_removed_or_changed_file_is_made_again_and_nothing_else(home):
     first = grid()
+    (home / first.instance.libraries[0].stages[2].path).unlink()
     (home / first.cells.cells[0].path).unlink()
     (home / first.cells.cells[1].path).write_text("tampered\n")
     done = grid()
+    assert done.instance.work.model_dump() == {"executed": 1, "cached": 4, "failed": 0}
     assert done.cells.work.model_dump() == {"executed": 2, "cached": 1, "failed": 0}
     assert done.cells.cells == first.cells.cells
-
-
-def test_a_changed_stage_file_runs_the_stage_and_what_depends_on_it_stays(home):
-    first = grid()
-    (home / first.instance.libraries[0].stages[2].path).unlink()
-    done = grid()
-    assert done.instance.work.model_dump() == {"executed": 1, "cached": 4, "failed": 0}
 
 
 def test_a_failed_cell_does_not_stop_the_others_and_is_run_next_time(home, wish):
@@ -133,41 +130,54 @@ def test_two_grids_at_the_same_moment_execute_each_cell_once(home, wish):
 def test_a_changed_field_of_some_cells_runs_exactly_those(home):
     from flows.cell import run_cells
 
-    run_cells(experiment="many", cells=cells(12))
-    changed = cells(12)[:9] + cells(12, prompt_version=2)[9:]
-    assert run_cells(experiment="many", cells=changed).work.model_dump()["executed"] >= 3
+    wanted = [cells(1)[0].model_copy(update={"condition": condition}) for condition in get_args(Condition)]
+    run_cells(experiment="many", cells=wanted)
+    before = executed(home)
+    changed = wanted[:9] + [cell.model_copy(update={"prompt_version": 2}) for cell in wanted[9:]]
+    assert run_cells(experiment="many", cells=changed).work.model_dump() == {"executed": 3, "cached": 9, "failed": 0}
+    assert executed(home)[len(before) :] == [f"cell many {cell.name}" for cell in wanted[9:]]
 
 
-def test_results_are_small_readable_files_below_the_run_folder(home):
-    grid()
-    records = sorted(
-        path.relative_to(home / "prefect" / "results")
-        for path in (home / "prefect" / "results").rglob("*")
-        if path.is_file()
-    )
+def test_what_a_grid_leaves_behind(home):
+    """Small readable records, a page of the finished cells, task runs with names and tags on the server."""
+    from flows.report import write_report
+    from tasks.discovery import discovery
+    from tasks.evaluation import cell
+    from tasks.reporting import report
+
+    done = grid()
+    store = home / "prefect" / "results"
+    records = sorted(path.relative_to(store) for path in store.rglob("*") if path.is_file())
     assert {str(record.parent) for record in records} >= {
-        "stage1_discovery/v1/numpy/copy",
-        "cell/v1/numpy-copy/oracle/full",
-        "report/v1/numpy-copy",
+        f"stage1_discovery/v{discovery.version}/numpy/copy",
+        f"cell/v{cell.version}/numpy-copy/oracle/full",
+        f"report/v{report.version}/numpy-copy",
     }
     for record in records:
-        text = (home / "prefect" / "results" / record).read_text()
+        text = (store / record).read_text()
         assert len(text) < 2000
         assert json.loads(json.loads(text)["result"])["data"]["sha256"]
-
-
-def test_the_report_lists_the_finished_cells(home):
-    done = grid()
     page = home / done.report.page.path
     assert file_digest(page) == done.report.page.sha256
     assert page.read_text().count("<tr>") == 3
-
-
-def test_the_report_flow_finds_the_cells_of_an_experiment_by_itself(home):
-    from flows.report import write_report
-
-    grid()
     assert write_report(experiment="numpy-copy").page.counts == {"cells": 3}
+    names_and_tags()
+
+
+def names_and_tags():
+    from prefect.client.orchestration import get_client
+
+    with get_client(sync_client=True) as client:
+        for _ in range(50):
+            runs = {run.name: run for run in client.read_task_runs(limit=200)}
+            if {"numpy / copy", "numpy-copy / oracle / full"} <= set(runs):
+                break
+            time.sleep(0.2)
+        table = client.read_artifacts(limit=200)
+    tags = set(runs["numpy-copy / oracle / full"].tags)
+    assert {"stage:cell", "model:copy", "condition:full", "delivery:oracle"} <= tags
+    scores = [json.loads(artifact.data) for artifact in table if artifact.key == "pass-1-numpy-copy"]
+    assert {"oracle-baseline", "oracle-s", "oracle-full"} in [{row["cell"] for row in rows} for rows in scores]
 
 
 def test_the_stages_that_were_asked_for_run_and_no_later_one(home):
@@ -180,20 +190,3 @@ def test_the_stages_that_were_asked_for_run_and_no_later_one(home):
         "cached": 1,
         "failed": 0,
     }
-
-
-def test_the_state_of_each_task_run_reaches_the_server_with_names_and_tags(home):
-    import time
-
-    from prefect.client.orchestration import get_client
-
-    grid()
-    with get_client(sync_client=True) as client:
-        for _ in range(50):
-            runs = {run.name: run for run in client.read_task_runs(limit=200)}
-            if {"numpy / copy", "numpy-copy / oracle / full"} <= set(runs):
-                break
-            time.sleep(0.2)
-    assert {"stage:cell", "model:copy", "condition:full", "delivery:oracle"} <= set(
-        runs["numpy-copy / oracle / full"].tags
-    )

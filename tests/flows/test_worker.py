@@ -13,11 +13,15 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from miniature import executed
 
 from novelapi.processes import session_members
+from novelapi.records.cell import Cell, Condition
+from novelapi.records.request import ModelAccess
+from tests.fakes.served_model import ARGUMENTS, ENVIRONMENT, NO_PROGRAM, PROGRAM, build_model
 
 pytestmark = [pytest.mark.flows, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -37,7 +41,10 @@ def deployed(home, tmp_path):
     text = (CHECKOUT / "prefect.yaml").read_text()
     (folder / "prefect.yaml").write_text(re.sub(r"flows\.\w+\.(\w+)", r"mini_flows.\1", text))
     command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
-    subprocess.run(command, cwd=folder, env=environment(home), check=True, capture_output=True, timeout=240)
+    done = subprocess.run(
+        command, check=False, cwd=folder, env=environment(home), capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     apply_automations()
     return home
 
@@ -141,6 +148,49 @@ def test_the_tokens_come_from_one_server_that_the_worker_started(deployed, serve
     assert "server start 1" in log
 
 
+@pytest.mark.vllm
+@pytest.mark.timeout(3000)
+@pytest.mark.skipif(not PROGRAM.exists(), reason=NO_PROGRAM)
+def test_two_runs_on_the_pool_gpu_get_their_tokens_from_one_real_vllm(deployed, tmp_path):
+    from prefect.deployments import run_deployment
+
+    from blocks.vllm_server import VLLMServer
+
+    block = VLLMServer(
+        model=str(build_model(tmp_path / "model")),
+        served_name="tiny-model",
+        program=str(PROGRAM),
+        serve_arguments=list(ARGUMENTS),
+        serve_environment=ENVIRONMENT,
+    )
+
+    def run(*conditions):
+        cells = [cell_of(block, "real", condition) for condition in conditions]
+        parameters = {
+            "experiment": "real",
+            "cells": [cell.to_row() for cell in cells],
+            "access": ModelAccess(revision=block.revision()).to_row(),
+        }
+        began = time.monotonic()
+        started = run_deployment("cell/cell", parameters=parameters, job_variables=block.job_variables(), timeout=0)
+        done = finish(started, seconds=2000)
+        print(f"{', '.join(conditions)}: {done.state.name} after {time.monotonic() - began:.0f} s")
+        return done.state
+
+    with worker(deployed, "gpu") as gpu:
+        first, second = run("baseline", "full"), run("baseline", "full", "s", "e")
+        log = gpu.log.read_text()
+        (server_log,) = (deployed / "prefect" / "serving").glob("*.log")
+    assert (first.type, second.type) == ("COMPLETED", "COMPLETED"), (first, second, log[-3000:])
+    text = server_log.read_text()
+    assert text.count("--- start") == 1, "one start for all runs of the model"
+    assert log.count("server start 1") == 2
+    assert text.count('POST /v1/completions HTTP/1.1" 200') == 1 + 4 * 4, (
+        "a warm-up, then four rows in each of four cells"
+    )
+    assert all(row["text"] for cell in ("oracle-baseline", "oracle-e") for row in rows(deployed, "real", cell))
+
+
 def test_a_refused_model_ends_the_run_with_one_line_and_the_remedy(deployed, served):
     with worker(deployed, "cpu"), worker(deployed, "gpu"):
         run = finish(
@@ -156,26 +206,85 @@ def test_a_refused_model_ends_the_run_with_one_line_and_the_remedy(deployed, ser
     assert "there is no such model: correct the job variable `model`" in run.state.message
 
 
+def test_a_cancelled_run_leaves_no_process_and_the_next_finishes_its_cells(deployed, served):
+    from prefect.client.orchestration import get_client
+    from prefect.deployments import run_deployment
+    from prefect.states import Cancelling
+
+    from blocks.vllm_server import VLLMServer
+
+    (deployed / "miniature.json").write_text(json.dumps({"delay_s": 1.0}))
+    block = VLLMServer.load(served())
+    parameters = {
+        "experiment": "cancelled",
+        "cells": [cell_of(block, "cancelled", condition).to_row() for condition in ("baseline", "s", "e", "full")],
+        "access": ModelAccess(revision=block.revision()).to_row(),
+    }
+
+    def begin():
+        return run_deployment("cell/cell", parameters=parameters, job_variables=block.job_variables(), timeout=0)
+
+    with worker(deployed, "gpu"):
+        run = begin()
+        wait_for(partial(reached, deployed, 1))
+        (state,) = (deployed / "prefect" / "serving").glob("*.json")
+        guard = json.loads(state.read_text())["process"]["pid"]
+        with get_client(sync_client=True) as client:
+            client.set_flow_run_state(run.id, Cancelling(), force=True)
+        assert finish(run).state.is_cancelled()
+        wait_for(lambda: not session_members(guard), seconds=60)
+        assert finish(begin()).state.is_completed()
+    assert max(Counter(executed(deployed)).values()) <= 2
+    assert len(list((deployed / "results" / "cancelled").iterdir())) == 4
+
+
 def test_kills_of_flow_server_and_worker_leave_no_orphan_and_lose_nothing(deployed, served):
+    from prefect.deployments import run_deployment
+
+    from blocks.vllm_server import VLLMServer
+
     (deployed / "miniature.json").write_text(json.dumps({"delay_s": 0.5}))
-    options = {"group": "numpy", "model": "tiny-model", "server": served()}
+    block = VLLMServer.load(served())
+    parameters = {
+        "experiment": "chaos",
+        "cells": [cell_of(block, "chaos", condition).to_row() for condition in get_args(Condition)],
+        "access": ModelAccess(revision=block.revision()).to_row(),
+    }
+
+    def begin():
+        return run_deployment("cell/cell", parameters=parameters, job_variables=block.job_variables(), timeout=0)
+
     victims = []
     for kind in ("flow", "server", "worker"):
-        with worker(deployed, "cpu"), worker(deployed, "gpu") as gpu:
+        with worker(deployed, "gpu") as gpu:
             goal = len(executed(deployed)) + 2
-            start("paper-grid/paper-grid", **options)
+            begin()
             wait_for(partial(reached, deployed, goal))
             victims += kill(kind, deployed, gpu)
             time.sleep(2)
-    with worker(deployed, "cpu"), worker(deployed, "gpu"):
-        run = finish(start("paper-grid/paper-grid", **options))
+    with worker(deployed, "gpu"):
+        run = finish(begin())
     assert run.state.is_completed(), run.state
-    assert len(list((deployed / "results" / "numpy-tiny-model").iterdir())) == 12
+    assert len(list((deployed / "results" / "chaos").iterdir())) == 12
     often = Counter(line for line in executed(deployed) if line.startswith("cell"))
     assert len(often) == 12
     assert sum(often.values()) <= 12 + 3, "only what was in flight at a kill may be done again"
+    print(f"{sum(often.values())} cells executed for 12 rows, {len(victims)} servers killed or orphaned")
     wait_for(lambda: not [pid for pid in victims if session_members(pid)], seconds=60)
     assert not list((deployed / "prefect" / "serving").glob("*.json"))
+
+
+def cell_of(block, experiment, condition):
+    return Cell(
+        experiment=experiment,
+        group="numpy",
+        model="tiny-model",
+        model_revision=block.revision(),
+        condition=condition,
+        delivery="oracle",
+        instance_sha="a",
+        bundles_sha="b",
+    )
 
 
 def reached(home, goal) -> bool:

@@ -21,16 +21,16 @@ def python_env():
 @pytest.fixture(scope="session")
 def score_one(slot, python_env):
     """Score one answer to a task of the standard library; harnesses are prepared once."""
-    from novelapi.evaluation.scoring import Job, Sample, score
+    from novelapi.evaluation.scoring import Job, Sample, preload_of, score
 
     harnesses = {}
 
-    def run(task, text):
+    def run(task, text, env=python_env):
         job = Job(
             task=task,
-            env=python_env,
+            env=env,
             samples=(Sample(index=0, text=text),),
-            preload=(),
+            preload=() if env is python_env else preload_of([task]),
             harness=harnesses.get(task.task_id),
         )
         scored = score(slot, job)

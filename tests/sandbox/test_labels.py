@@ -3,6 +3,7 @@
 import pytest
 
 from tests.sandbox import tasks as T
+from tests.sandbox.labels import libraries, rules
 
 pytestmark = pytest.mark.sandbox
 
@@ -100,6 +101,9 @@ ROWS = [
 ]  # fmt: skip
 
 
+ROWS += rules.ROWS
+
+
 @pytest.mark.parametrize(("task", "expected", "why", "code"), ROWS, ids=[f"{row[0].task_id}: {row[2]}" for row in ROWS])
 def test_label(score_one, task, expected, why, code):
     row, _ = score_one(task, code)
@@ -116,3 +120,13 @@ def test_plain_calls_are_proved(score_one, task):
     assert harness.integrity == "strong", harness.integrity_reason
     assert (row.outcome, row.integrity) == ("pass", "strong")
     assert all(call.where == "remote" for call in row.calls)
+
+
+@pytest.mark.network
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "expected", "why", "code"), libraries.ROWS, ids=[f"{row[0].task_id}: {row[2]}" for row in libraries.ROWS]
+)
+def test_label_of_a_library(score_one, task, expected, why, code):
+    row, _ = score_one(task, code, libraries.environment(task.library))
+    assert (row.label or row.outcome) == expected, row.reason

@@ -16,7 +16,7 @@ from novelapi.discovery.surface.facts import (
 )
 from novelapi.discovery.surface.model import ApiObject, EvidenceKind, Surface
 from novelapi.discovery.surface.namespace import Bound, Namespace, Target
-from novelapi.discovery.visibility import Trees, is_private
+from novelapi.discovery.visibility import Trees, is_private, says_private
 
 
 class Extractor:
@@ -45,7 +45,7 @@ class Extractor:
             found = dict(sorted(self._names(facts)))
             if found:
                 names[module] = found
-            if facts.doc and ".. auto" in facts.doc:
+            if facts.doc and (".. auto" in facts.doc or says_private(facts.doc)):
                 module_docs[module] = facts.doc
             if facts.is_open or facts.has_getattr:
                 open_modules.append(module)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from novelapi import jsonl
 from novelapi.discovery.surface.facts import Param
 
-EXTRACTOR_VERSION = 2
+EXTRACTOR_VERSION = 3
 """Raise it whenever the same wheel would give another surface."""
 
 ObjectKind = Literal["function", "class", "method", "classmethod", "staticmethod", "property", "value", "unknown"]

@@ -6,6 +6,8 @@ import ast
 import re
 
 _SPACE = re.compile(r"\s+")
+_UNEVEN = re.compile(r"[\"'\n]|[(\[{]\s|\s[)\]}]|,(?! )|  ")
+"""Text that may be spelt in another way and mean the same."""
 
 
 class SourceText:
@@ -24,7 +26,7 @@ class SourceText:
         if isinstance(node, ast.Name):
             return node.id
         text = self._cut(node)
-        if "'" in text or '"' in text or "\n" in text:
+        if _UNEVEN.search(text):
             return _SPACE.sub(" ", ast.unparse(node))
         return text
 

@@ -11,8 +11,10 @@ import types
 
 import codec
 import evidence
+import plain
 import server
 import spy
+import standins
 import targets
 from channel import Channel, Closed
 
@@ -102,19 +104,10 @@ def serve(channel, start):
         return
     requirements = {number: spec["required"] for number, spec in enumerate(start["specs"])}
     parameters = server.parameters_of(start["signature"], namespace)
-    reseed(start["seed"])
-    worker = server.Server(channel, found, namespace, requirements, parameters, start["stub"])
+    server.reseed(start["seed"])
+    worker = server.Server(channel, found, namespace, requirements, parameters, start["stub"], start["seed"])
     channel.send({"op": "ready"})
     worker.serve()
-
-
-def reseed(seed):
-    """Set the random sources of `random` and numpy."""
-    if "random" in sys.modules:
-        sys.modules["random"].seed(seed)
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed(seed & 0xFFFFFFFF)
 
 
 class Candidate:
@@ -151,12 +144,12 @@ class Candidate:
         try:
             # A plain run has no targets: it may be made in a release that does not have them.
             found = find_targets(start["specs"]) if start["mode"] != "plain" else []
-            self.codes = frozenset(spy.codes_of(found))
+            self.codes = frozenset(targets.codes_of(found))
             evidence.OWNERS[:] = [target.owner for target in found if isinstance(target.owner, type)]
             surveys = [targets.survey(target) for target in found] if start.get("survey") else []
             for number, target in enumerate(found):
-                spy.install(number, target, self.host)
-            reseed(start["seed"])
+                standins.install(spy.Spy(number, target, self.host))
+            server.reseed(start["seed"])
             self.host.inside = True  # calls that the context makes are not the completion's
             execute(start["context"], evidence.CONTEXT, self.namespace, "context")
             self.host.inside = False
@@ -182,18 +175,19 @@ class Candidate:
     def input(self, request):
         """Evaluate the arguments in the context's namespace, call the entry point, encode the answer."""
         self.host.input = request["index"]
-        reseed(self.start["seed"])
+        server.reseed(self.start["seed"])
         self.host.inside = True
         try:
             args = [_eval(text, dict(self.context_names)) for text in request["args"]]
             kwargs = {name: _eval(text, dict(self.context_names)) for name, text in request["kwargs"].items()}
             self.host.environment = dict(self.context_names)
-            if self.host.mode != "remote":  # the server does this for remote calls
+            # The server does this for remote calls; it is only needed where a required value names a parameter.
+            if self.host.mode != "remote" and any(self.host.requirements.values()):
                 self.host.environment.update(server.bind_input(self.parameters, request, self.context_names))
         except Exception as error:
             raise Failed("input", error)
         self.host.inside = False
-        reseed(self.start["seed"])
+        server.reseed(self.start["seed"])
         answer = {"op": "answer", "nonce": request["nonce"]}
         try:
             result = self.namespace[request["entry"]](*args, **kwargs)
@@ -216,7 +210,7 @@ class Candidate:
                 return answer
         try:
             answer["value"] = codec.Encoder().encode(result)
-        except codec.Opaque as failed:
+        except plain.Opaque as failed:
             answer["opaque"] = "the answer is not plain data: %s" % failed
             answer["kind"] = kind_of(result)
         except Exception as error:

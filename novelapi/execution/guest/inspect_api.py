@@ -16,6 +16,7 @@ import inspect
 import json
 import os
 import re
+import signal
 import sys
 import types
 import warnings
@@ -28,6 +29,9 @@ KINDS = {
     inspect.Parameter.KEYWORD_ONLY: 3,
     inspect.Parameter.VAR_KEYWORD: 4,
 }
+PATH_S = 60
+"""Seconds for one path: a module that waits for something when it is imported costs only itself."""
+
 DOC_CAP = 60000
 EMPTY = inspect.Parameter.empty
 
@@ -252,6 +256,13 @@ def observe(path, seen):
         doc = inspect.getdoc(raw if owner_is_class else reached)
     except BaseException as error:
         return {"ok": False, "stage": "inspect", "error": describe_error(error)}
+    try:  # a proxy may refuse even its own name
+        return told_of(path, seen, raw, reached, kind, found, doc, warning)
+    except BaseException as error:
+        return {"ok": False, "stage": "inspect", "error": describe_error(error)}
+
+
+def told_of(path, seen, raw, reached, kind, found, doc, warning):
     same = (
         getattr(reached, "__func__", reached)
         if kind in ("method", "classmethod")
@@ -296,6 +307,10 @@ def unknown_names(module, known, roots):
         return []  # a path below it is observed and tells why
 
 
+def give_up(number, frame):
+    raise TimeoutError(f"no answer within {PATH_S} s")
+
+
 def main():
     answer_fd = int(sys.argv[1])
     request = json.load(sys.stdin)
@@ -312,7 +327,13 @@ def main():
     paths = list(request["paths"])
     for module, known in request.get("modules", {}).items():
         paths += unknown_names(module, known, roots)
-    answer = {"prelude_error": prelude_error, "paths": {path: observe(path, seen) for path in dict.fromkeys(paths)}}
+    signal.signal(signal.SIGALRM, give_up)
+    found = {}
+    for path in dict.fromkeys(paths):
+        signal.alarm(PATH_S)
+        found[path] = observe(path, seen)
+        signal.alarm(0)
+    answer = {"prelude_error": prelude_error, "paths": found}
     data = json.dumps(answer).encode()
     with os.fdopen(answer_fd, "wb") as sink:
         sink.write(data)

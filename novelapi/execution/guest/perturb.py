@@ -7,6 +7,7 @@ import collections
 import copy
 import datetime
 import decimal
+import enum
 import fractions
 import sys
 
@@ -76,6 +77,13 @@ def _scalar(np, value):
         return (value + 7,)
     if cls in (datetime.datetime, datetime.date):
         return (value + datetime.timedelta(days=7),)
+    if cls.__module__ == "pathlib" and value.name:
+        return (value.with_name(value.name + "~"),)
+    if cls.__module__ == "ipaddress" and hasattr(value, "packed"):
+        return (value + 7 if int(value) < 1 << 31 else value - 7,)
+    if isinstance(value, enum.Enum):
+        others = [item for item in cls if item is not value]
+        return (others[0],) if others else None
     if cls is datetime.timedelta:
         return (value + datetime.timedelta(days=7, seconds=7),)
     return None

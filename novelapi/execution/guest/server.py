@@ -15,9 +15,13 @@ import pickle
 import sys
 
 import codec
+import describe
 import evidence
 import perturb
-import spy
+import plain
+import targets
+import transfer
+from decoder import Decoder
 
 REFERENCES = {
     "%s.%s" % (module.__name__, name): getattr(module, name)
@@ -40,18 +44,23 @@ class CallbackFailed(Exception):
     """A callback of the candidate raised; carries the exception that the library should see."""
 
 
+class CallbackOpaque(BaseException):
+    """An argument of a callback has no plain form: the call has to be made where the callback is."""
+
+
 class Server:
     """Serves the calls of one sample."""
 
-    def __init__(self, channel, found, namespace, requirements, parameters, stub):
+    def __init__(self, channel, found, namespace, requirements, parameters, stub, seed):
         self.channel = channel
         self.targets = found
         self.namespace = namespace
         self.requirements = requirements
         self.parameters = parameters
         self.stub = stub
+        self.seed = seed
         self.environment = dict(namespace)
-        self.codes = spy.codes_of(found)
+        self.codes = targets.codes_of(found)
         self.allowed = {target.api.split(".")[0] for target in found} | {"numpy", "pandas", "builtins"}
         self.callbacks = 0
 
@@ -63,7 +72,13 @@ class Server:
         op = message["op"]
         if op == "input":
             self.environment = dict(self.namespace)
-            self.environment.update(bind_input(self.parameters, message, self.namespace))
+            if any(self.requirements.values()):
+                self.environment.update(bind_input(self.parameters, message, self.namespace))
+            reseed(self.seed)
+            self.channel.send({"op": "ready"})
+        elif op == "begin":  # another run of the same completion
+            self.environment, self.stub = dict(self.namespace), message["stub"]
+            reseed(self.seed)
             self.channel.send({"op": "ready"})
         elif op == "invoke":
             self.channel.send(self.invoke(message))
@@ -72,48 +87,70 @@ class Server:
 
     def invoke(self, message):
         target = self.targets[message["spy"]]
-        decoder = codec.Decoder(extra=self.decode_special, allowed=self.allowed)
+        decoder = Decoder(extra=self.decode_special, allowed=self.allowed)
         try:
             args = [decoder.decode(tree) for tree in message["args"]]
             kwargs = {name: decoder.decode(tree) for name, tree in message["kwargs"].items()}
-        except (codec.Opaque, AttributeError, KeyError, TypeError, ValueError, ImportError, IndexError) as failed:
+        except (plain.Opaque, AttributeError, KeyError, TypeError, ValueError, ImportError, IndexError) as failed:
             return {"op": "local", "why": "%s: %s" % (type(failed).__name__, failed)}
-        record = spy.describe(target, args, kwargs, self.requirements.get(message["spy"]), self.environment)
+        record = describe.describe(target, args, kwargs, self.requirements.get(message["spy"]), self.environment)
         try:
             result = target.real(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = asyncio.run(_wait(result))
+        except CallbackOpaque as failed:
+            return {"op": "local", "why": str(failed)}
         except BaseException as error:
-            record["error"] = evidence.error_of(error, self.codes)
-            record["callback"] = isinstance(error, CallbackFailed) or "callback" in getattr(error, "_novelapi", ())
-            return {"op": "raise", "record": record, "error": exception_tree(error)}
-        record.update(returned=True, result=spy.excerpt(result))
-        reply = {
-            "op": "return",
-            "record": record,
-            "mutated": self.mutated(message, args, kwargs),
-            "same": None,
-            "value": None,
-        }
+            return self.raised(record, error)
+        record.update(returned=True, result=describe.excerpt(result))
+        return self.returned(message, record, result, args, kwargs)
+
+    def raised(self, record, error):
+        record["error"] = evidence.error_of(error, self.codes)
+        record["callback"] = isinstance(error, CallbackFailed) or "callback" in getattr(error, "_novelapi", ())
+        return {"op": "raise", "record": record, "error": exception_tree(error)}
+
+    def returned(self, message, record, result, args, kwargs):
+        same = None
         for key, value in list(enumerate(args)) + list(kwargs.items()):
             if value is result and type(value) not in (int, str, bool, float, tuple, type(None)):
-                reply["same"] = key
-        if self.stub:
-            try:
-                result, reply["same"], record["stubbed"] = self.perturbed(result), None, True
-            except perturb.Same:
-                pass
-        if reply["same"] is None:
-            try:
-                reply["value"] = encode_result(result)
-            except codec.Opaque as failed:
-                return {"op": "local", "why": str(failed)}
-        return reply
+                same = key
+        try:
+            if self.stub:
+                try:
+                    result, same, record["stubbed"] = self.perturbed(result), None, True
+                except perturb.Same:
+                    pass
+            value = None if same is not None else self.encode(result, record)
+        except (plain.Opaque, CallbackOpaque) as failed:
+            return {"op": "local", "why": str(failed)}
+        mutated = self.mutated(message, args, kwargs)
+        if self.stub and mutated:  # the other result of a function that works in place: its arguments stay as they were
+            mutated, record["stubbed"] = [], True
+        return {"op": "return", "record": record, "mutated": mutated, "same": same, "value": value}
+
+    def encode(self, result, record):
+        """Encode a result; a lazy one is consumed here, and what it raises on the way is raised where the candidate gets there."""
+        if not codec.is_iterator(type(result)):
+            return encode_result(result)
+        items, encoder = [], codec.Encoder(extra=_offer, iterators=True)
+        try:
+            for item in result:
+                items.append(encoder.encode(item, 1))
+                if len(items) > plain.MAX_ITERATOR:
+                    raise plain.Opaque("endless iterator")
+        except (plain.Opaque, CallbackOpaque):
+            raise
+        except BaseException as error:
+            record["late"] = evidence.error_of(error, self.codes)
+            record["callback"] = isinstance(error, CallbackFailed) or "callback" in getattr(error, "_novelapi", ())
+            return {"$": "lazy", "items": items, "error": exception_tree(error)}
+        return {"$": "iterator", "items": items}
 
     def perturbed(self, result):
         """Return another result of the same structure; an iterator's items are changed."""
-        if type(result) in codec.ITERATORS or type(result).__module__ == "itertools":
-            items = list(itertools.islice(result, codec.MAX_ITERATOR))
+        if codec.is_iterator(type(result)):
+            items = list(itertools.islice(result, plain.MAX_ITERATOR))
             return iter(perturb.perturb(items, self.stub))
         return perturb.perturb(result, self.stub)
 
@@ -127,7 +164,7 @@ class Server:
             if type(before) in (dict, list):
                 try:
                     after = codec.Encoder().encode(value)
-                except codec.Opaque:
+                except plain.Opaque:
                     continue
                 if codec.canonical(after) != codec.canonical(before):
                     found.append([key, after])
@@ -138,7 +175,7 @@ class Server:
             return self.find(tree["path"])
         if tree["$"] == "callback":
             return self.make_callback(tree["id"])
-        raise codec.Opaque("tag %s" % tree["$"])
+        raise plain.Opaque("tag %s" % tree["$"])
 
     def find(self, path):
         """A numpy ufunc or one of a few builtins, by name: nothing that could run code of the candidate's choice."""
@@ -149,34 +186,47 @@ class Server:
             found = getattr(np, path[6:], None)
             if isinstance(found, np.ufunc):
                 return found
-        raise codec.Opaque(path)
+        raise plain.Opaque(path)
 
     def make_callback(self, number):
         def callback(*args, **kwargs):
             self.callbacks += 1
-            self.channel.send({
-                "op": "callback", "id": number,
-                "args": [encode_result(item) for item in args],
-                "kwargs": {name: encode_result(item) for name, item in kwargs.items()},
-            })  # fmt: skip
+            try:
+                message = {
+                    "op": "callback", "id": number,
+                    "args": [encode_result(item) for item in args],
+                    "kwargs": {name: encode_result(item) for name, item in kwargs.items()},
+                }  # fmt: skip
+            except plain.Opaque as failed:
+                raise CallbackOpaque(str(failed))
+            self.channel.send(message)
             while True:
                 message = self.channel.receive()
                 if message["op"] == "callback_result":
                     break
                 self.handle(message)
             if "value" in message:
-                return codec.Decoder(extra=self.decode_special, allowed=self.allowed).decode(message["value"])
+                return Decoder(extra=self.decode_special, allowed=self.allowed).decode(message["value"])
             if "opaque" in message:
                 error = TypeError("callback returned a value without plain form: %s" % message["opaque"])
             else:
                 try:
-                    error = codec.Decoder(allowed=self.allowed).decode(message["exception"])
-                except (codec.Opaque, TypeError, AttributeError):
+                    error = Decoder(allowed=self.allowed).decode(message["exception"])
+                except (plain.Opaque, TypeError, AttributeError):
                     error = CallbackFailed(message["error"]["message"])
             error._novelapi = ("callback",)
             raise error
 
         return callback
+
+
+def reseed(seed):
+    """Set the random sources of `random` and numpy."""
+    if "random" in sys.modules:
+        sys.modules["random"].seed(seed)
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(seed & 0xFFFFFFFF)
 
 
 def channel_error(op):
@@ -193,15 +243,15 @@ def encode_result(value):
 
 
 def _offer(encoder, value, cls, depth):
-    if cls in codec.ITERATORS or cls.__module__ == "itertools":
+    if codec.is_iterator(cls):
         return None
-    path = spy.reference_path(value) if callable(value) else None
+    path = transfer.reference_path(value) if callable(value) else None
     if path is not None:
         return {"$": "reference", "path": path}
     try:
         return {"$": "pickle", "base64": base64.b64encode(pickle.dumps(value)).decode("ascii")}
     except Exception as failed:  # pickling runs any code of any class; whatever it raises, the value cannot cross
-        raise codec.Opaque("%s: %s" % (codec.qualified(cls), failed))
+        raise plain.Opaque("%s: %s" % (plain.qualified(cls), failed))
 
 
 def exception_tree(error):
@@ -212,7 +262,7 @@ def exception_tree(error):
         cls = type(error)
         if sys.modules.get(cls.__module__) is not None and issubclass(cls, Exception):
             return {"$": "missing_exception", "message": evidence.text_of(error, 2000)}
-        return {"$": "missing_exception", "message": "%s: %s" % (codec.qualified(cls), evidence.text_of(error, 2000))}
+        return {"$": "missing_exception", "message": "%s: %s" % (plain.qualified(cls), evidence.text_of(error, 2000))}
 
 
 def bind_input(parameters, message, namespace):

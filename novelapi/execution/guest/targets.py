@@ -23,6 +23,7 @@ class Target:
         self.raw = raw  # the entry in the owner's __dict__ (a descriptor for methods)
         self.kind = kind  # function | class | method | classmethod | staticmethod | property | object
         self.holder = owner  # class in the MRO that defines a method
+        self.replacement = self  # what stands in its place; nothing yet
         self.places = None  # [(dict, key)] of module-level references
         self.aliases = {name}
         self.code = code_of(real)
@@ -41,8 +42,11 @@ class Target:
         bound.apply_defaults()
         found = {}
         for name, value in bound.arguments.items():
-            if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_KEYWORD:
                 found.update(value)
+            elif kind is inspect.Parameter.VAR_POSITIONAL:
+                found["*" + name] = value
             else:
                 found[name] = value
         return found, True
@@ -174,21 +178,22 @@ def locate(target):
 
 
 def survey(target):
-    """Return (paths, namesakes): where modules of the target's package hold it, and where they hold another object of its name.
+    """Describe how the target stands in its package: kind, and paths of namesakes.
 
-    Both as dotted paths. It tells a call of `np.outer` from one of `np.linalg.outer`.
+    A namesake is another object of the same name; it tells a call of `np.outer` from one of `np.linalg.outer`.
     """
     leaf, root = target.name, target.api.split(".")[0]
-    paths, namesakes = [], []
+    namesakes = []
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] == root and isinstance(module, types.ModuleType) and leaf in vars(module):
-            known = vars(module)[leaf] is target.real
-            (paths if known else namesakes).append("%s.%s" % (name, leaf))
-    return sorted(paths), sorted(namesakes)
+            if vars(module)[leaf] is not target.real:
+                namesakes.append("%s.%s" % (name, leaf))
+    return {"kind": target.kind, "namesakes": sorted(namesakes)}
 
 
 def put(target, replacement):
     """Put the replacement on every reference."""
+    target.replacement = replacement
     if target.kind in ("function", "class", "object") and not isinstance(target.owner, type):
         for names, key in locate(target):
             names[key] = replacement
@@ -204,3 +209,17 @@ def set_attribute(cls, name, value):
         names = gc.get_referents(cls.__dict__)[0]
         names[name] = value
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+
+
+def codes_of(found):
+    """Return the code objects of targets: their own function, or the methods of their class."""
+    codes = set()
+    for target in found:
+        if target.code is not None:
+            codes.add(target.code)
+        if target.kind == "class":
+            for value in list(vars(target.real).values()):
+                code = code_of(getattr(value, "__func__", value))
+                if code is not None:
+                    codes.add(code)
+    return codes

@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if entry not in ("", HERE)]
@@ -24,12 +25,16 @@ sys.path.append(HERE)
 import driver  # noqa: E402
 
 sys.path.remove(HERE)
-for _name in ("channel", "codec", "driver", "evidence", "perturb", "server", "spy", "targets"):
+for _name in [
+    name
+    for name, module in sys.modules.items()
+    if getattr(module, "__file__", None) and module.__file__.startswith(HERE + "/") and name != "__main__"
+]:
     # Not under these names: a completion that imports one of them must fail as it would anywhere.
     sys.modules["_novelapi_" + _name] = sys.modules.pop(_name)
 sys.argv[1:], CONFIG = [], sys.argv[1:]
 
-NEW = {"mount": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "pid": 0x20000000, "net": 0x40000000}
+NEW = {"mount": 0x00020000, "pid": 0x20000000}
 MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
 PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE, PR_SET_SECUREBITS = 22, 24, 38, 4, 28
 libc = ctypes.CDLL(None, use_errno=True)
@@ -54,6 +59,11 @@ def mount(kind, target, flags, data):
     )
 
 
+def rss_kb():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4
+
+
 class Zygote:
     """The parent."""
 
@@ -73,10 +83,8 @@ class Zygote:
         gc.collect()
         gc.freeze()
         threads = len(os.listdir("/proc/self/task"))
-        with open("/proc/self/statm") as file:
-            pages = file.read().split()
         self.send({"op": "ready", "pid": os.getpid(), "threads": threads, "modules": sorted(sys.modules),
-                   "rss_kb": int(pages[1]) * 4, "python": "%d.%d.%d" % sys.version_info[:3]})  # fmt: skip
+                   "cpu_ms": time.process_time() * 1000, "rss_kb": rss_kb(), "python": "%d.%d.%d" % sys.version_info[:3]})  # fmt: skip
         while True:
             ready, _, _ = select.select([self.control, self.wake_read], [], [])
             if self.wake_read in ready:
@@ -103,7 +111,7 @@ class Zygote:
                 "op": "ended", "id": number,
                 "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
                 "status": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-                "cpu_ms": (usage.ru_utime + usage.ru_stime) * 1000, "peak_kb": usage.ru_maxrss,
+                "rss_kb": rss_kb(), "cpu_ms": (usage.ru_utime + usage.ru_stime) * 1000, "peak_kb": usage.ru_maxrss,
             })  # fmt: skip
 
     def handle(self):
@@ -160,7 +168,8 @@ class Zygote:
             os.close(fd)
         limits = request["limits"]
         if self.isolate:
-            check(libc.unshare(NEW["mount"] | NEW["ipc"] | NEW["uts"] | NEW["net"]), "unshare")
+            # Network, IPC and host name are the sandbox's own: nothing in them outlives a child (see seccomp.py).
+            check(libc.unshare(NEW["mount"]), "unshare mount")
             mount("proc", "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
             scratch = "size=%d,nr_inodes=%d,mode=700" % (limits["scratch_bytes"], limits["inodes"])
             mount("tmpfs", "/scratch", MS_NOSUID | MS_NODEV, scratch)
@@ -196,9 +205,20 @@ class Zygote:
         check(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 
 
+def add_builtins():
+    """Add what `site` adds for every program, without its folders of installed packages."""
+    import site
+
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+
+
 def main():
     control = socket.socket(fileno=int(CONFIG[0]))
     config = json.loads(CONFIG[1])
+    if not config["site"]:
+        add_builtins()
     missing = {}
     for name in config["preload"]:
         try:

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from flows import commands
+from flows import choices, commands
 from novelapi.errors import NovelApiError
 
 
@@ -19,6 +19,7 @@ def asked(monkeypatch):
     calls = []
     session = type(sys)("flows.session")
     session.build_libraries = lambda *args, **options: calls.append((args, options))
+    session.build_group = lambda *args, **options: calls.append((args, options))
     session.run_grid = lambda *args, **options: calls.append((args, options))
     monkeypatch.setitem(sys.modules, "flows.session", session)
     return calls
@@ -65,6 +66,7 @@ def test_the_demo_is_numpy_before_december_2023_on_the_embedded_baseline(asked):
     (options,), more = asked[0]
     assert (options["group"], str(options["cutoff"]), options["deliveries"]) == ("numpy", "2023-12-01", ["oracle"])
     assert more["show_tasks"] == 30
+    choices.check_request([], options)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,8 @@ def test_the_demo_is_numpy_before_december_2023_on_the_embedded_baseline(asked):
         (["build", "numpy", "--all-libraries"], "name at least one library"),
         (["build", "numpy", "scipy", "--new", "2.0"], "belong to one library"),
         (["build", "numpy", "--stages", "7"], "unknown stage 7"),
+        (["build", "numpy", "--group", "swe"], "name at least one library"),
+        (["build", "--group", "swe", "--old", "2.0"], "belong to single libraries"),
         (["run"], "either --library or --group"),
         (["run", "-l", "numpy", "-g", "swe"], "either --library or --group"),
         (["run", "-l", "numpy", "--conditions", "fulll"], "did you mean full"),

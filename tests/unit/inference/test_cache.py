@@ -131,7 +131,7 @@ def _fill(path, start):
 
 def test_several_processes_may_write_at_a_time(tmp_path):
     path = tmp_path / "completions.sqlite"
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")  # as the command line does: nothing of this process comes along
     jobs = [context.Process(target=_fill, args=(path, start)) for start in (0, 20, 40)]
     for job in jobs:
         job.start()

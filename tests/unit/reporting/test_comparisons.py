@@ -19,9 +19,21 @@ def names(home, *folders):
 
 def test_every_condition_is_compared_with_the_baseline_and_full_with_the_name(home):
     contrasts = names(home)
-    assert len(contrasts) == 12
+    assert [family for family, _, _ in contrasts] == ["over_baseline"] * 11 + ["full_over_s_name"] + ["added"] * 7
     assert contrasts[0] == ("over_baseline", "oracle-s_name", "oracle-baseline")
-    assert contrasts[-1] == ("full_over_s_name", "oracle-full", "oracle-s_name")
+    assert contrasts[11] == ("full_over_s_name", "oracle-full", "oracle-s_name")
+    assert ("added", "oracle-full", "oracle-s_e") in contrasts
+
+
+def test_deliveries_methods_and_the_copy_baseline_have_families_of_their_own(tmp_path):
+    ends = ("baseline", "full")
+    write_experiment(tmp_path, model="m", apis=4, tasks=4, deliveries=("oracle", "rag", "memit"), conditions=ends)
+    write_experiment(tmp_path, model="copy", apis=4, tasks=4, conditions=ends)
+    contrasts = names(tmp_path, *(tmp_path / "results" / name for name in ("numpy-m", "numpy-copy")))
+    assert ("delivery", "numpy-m/rag-full", "numpy-m/oracle-full") in contrasts
+    assert ("method", "numpy-m/memit-full", "numpy-m/oracle-full") in contrasts
+    assert ("over_copy", "numpy-m/oracle-full", "numpy-copy/oracle-full") in contrasts
+    assert not [c for c in contrasts if c[0] == "over_copy" and c[1].startswith("numpy-copy")]
 
 
 def test_deliveries_share_the_baseline_of_the_untouched_model(tmp_path):

@@ -57,7 +57,7 @@ def tables_of(page):
 def kind_of(table: str, key: str) -> Kind:
     differences = ("low", "high") if table == "differences" else ()
     kinds: dict[str, Kind] = dict.fromkeys(
-        ("pass_at_1", "pass_at_1_of_asked", "value", "share", "low", "high"), "share"
+        ("pass_at_1", "pass_at_1_of_asked", "value", "share", "low", "high", "detectable"), "share"
     )
     kinds |= dict.fromkeys(("difference", *differences), "difference")
     kinds |= dict.fromkeys(("p", "p_holm"), "p")
@@ -79,9 +79,9 @@ def test_numbers_in_html_csv_and_markdown_are_equal(report, page, name):
     in_html = tables_of(page)[name][1:]
     expected = [
         [
-            value
-            if not re.fullmatch(r"-?[\d.]+", value)
-            else shown(kind_of(name, key), float(value) if "." in value else int(value))
+            shown(kind_of(name, key), None if not value else float(value) if "." in value else int(value))
+            if re.fullmatch(r"-?[\d.]+", value) or (not value and kind_of(name, key) != "count")
+            else value
             for key, value in row.items()
         ]
         for row in rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from novelapi.records.cell import Cell, Sampling
+from novelapi.records.cell import Cell, Retrieval, Sampling
 from novelapi.records.stage import StageResult
 from tasks._keys import task_key
 
@@ -22,6 +22,7 @@ CELL = Cell(
 KEYED_CELL_FIELDS = {
     # field: another value
     "experiment": "scipy-copy",
+    "group": "scipy",
     "model": "openai:gpt",
     "model_revision": "copy-2",
     "condition": "baseline",
@@ -29,13 +30,27 @@ KEYED_CELL_FIELDS = {
     "instance_sha": "c" * 64,
     "bundles_sha": "c" * 64,
     "sampling": Sampling(n=2),
+    "retrieval": Retrieval(),
     "adapter_sha": "d" * 64,
+    "source": "copy",
+    "opinion": "strong@1",
+    "window": 4096,
+    "split": "test",
     "prompt_version": 2,
     "evaluator_version": 2,
     "limit": 5,
 }
 IRRELEVANT_CELL_FIELDS: dict[str, str] = {}  # field: reason
 
+KEYED_RETRIEVAL_FIELDS = {
+    "index": "lancedb",
+    "mode": "hybrid",
+    "k": 3,
+    "chunking": "windows",
+    "embedder": "e" * 64,
+    "version": 2,
+    "documents": "f" * 64,
+}
 KEYED_SAMPLING_FIELDS = {"n": 5, "temperature": 0.1, "top_p": 0.5, "max_tokens": 64, "seed": 7}
 
 
@@ -46,6 +61,7 @@ def key(cell: Cell, **more) -> str:
 def test_every_field_of_the_cell_is_keyed_or_listed_as_irrelevant():
     assert set(Cell.model_fields) == set(KEYED_CELL_FIELDS) | set(IRRELEVANT_CELL_FIELDS)
     assert set(Sampling.model_fields) == set(KEYED_SAMPLING_FIELDS)
+    assert set(Retrieval.model_fields) == set(KEYED_RETRIEVAL_FIELDS)
 
 
 @pytest.mark.parametrize("field", sorted(KEYED_CELL_FIELDS))
@@ -57,6 +73,12 @@ def test_a_change_of_a_cell_field_changes_the_key(field):
 def test_a_change_of_a_sampling_field_changes_the_key(field):
     sampling = Sampling(**{field: KEYED_SAMPLING_FIELDS[field]})
     assert key(CELL.model_copy(update={"sampling": sampling})) != key(CELL)
+
+
+@pytest.mark.parametrize("field", sorted(KEYED_RETRIEVAL_FIELDS))
+def test_a_change_of_a_retrieval_field_changes_the_key(field):
+    plain, changed = Retrieval(), Retrieval(**{field: KEYED_RETRIEVAL_FIELDS[field]})
+    assert key(CELL.model_copy(update={"retrieval": changed})) != key(CELL.model_copy(update={"retrieval": plain}))
 
 
 def test_an_irrelevant_parameter_does_not_change_the_key():

@@ -50,6 +50,17 @@ def test_one_start_for_all_runs_of_a_model(warm, log):
     assert warm.starts == 1
 
 
+def test_a_run_that_was_cancelled_or_crashed_takes_its_server_along(warm, log):
+    warm.acquire(spec("a"))
+    warm.acquire(spec("a"))
+    warm.release(keep=False)
+    assert log == ["start a"], "somebody else still uses it"
+    warm.release(keep=False)
+    assert log == ["start a", "stop a"]
+    assert warm.acquire(spec("a")) == "url of a"
+    assert warm.starts == 2
+
+
 def test_another_model_replaces_it(warm, log):
     warm.acquire(spec("a"))
     warm.release()

@@ -1,0 +1,142 @@
+"""CPU per sample: this executor against a fresh interpreter per sample, and against the body alone.
+
+Run as `python benchmarks/executor.py [LIBRARY ...]`. It builds the environments it needs. Variants are interleaved in
+one run; figures are CPU milliseconds, medians of the rounds, everything included: judge, supervisor, warm parent,
+candidate and server of real calls. A scored sample is what `evaluate` does for a right answer: the plain run, and the
+repetition with the target's result replaced.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+
+from novelapi.commands.scoring import environment_of
+from novelapi.evaluation.outcome import passes
+from novelapi.evaluation.scoring import preload_of
+from novelapi.execution.harness import prepare
+from novelapi.execution.pool import Slot, SlotOptions
+from novelapi.execution.trial import observe
+from novelapi.records.task import Task
+
+SUBJECTS = {
+    "python": ("", "json.dumps", "import json\n", "def solve(x):", "return json.dumps(x, sort_keys=True)", ["{'b': 1, 'a': [2]}", "[]"]),
+    "numpy": ("2.4.4", "numpy.unstack", "import numpy as np\n", "def solve(x):", "return [a.tolist() for a in np.unstack(x, axis=1)]", ["np.arange(6).reshape(2, 3)", "np.eye(2)"]),
+    "pandas": ("3.0.2", "pandas.concat", "import pandas as pd\n", "def solve(x):", "return pd.concat([x, x], ignore_index=True)['a'].tolist()", ["pd.DataFrame({'a': [1, 2]})", "pd.DataFrame({'a': [5]})"]),
+    "scipy": ("1.17.1", "scipy.stats.zscore", "import numpy as np\nimport scipy.stats\n", "def solve(x):", "return scipy.stats.zscore(x).round(6).tolist()", ["np.array([1., 2, 4])", "np.arange(5.)"]),
+    "sqlalchemy": ("2.0.49", "sqlalchemy.select", "from sqlalchemy import select, table, column\n", "def solve(n):", "t = table('t', column(n))\n    return str(select(t.c[n]))", ["'a'", "'b'"]),
+    "django": ("5.2.13", "django.utils.text.slugify", "from django.utils.text import slugify\n", "def solve(s):", "return slugify(s, allow_unicode=True)", ["'A b'", "'c  d'"]),
+    "pydantic": ("2.13.3", "pydantic.TypeAdapter", "from pydantic import TypeAdapter\n", "def solve(x):", "return TypeAdapter(list[int]).validate_python(x)", ["['1']", "(2, 3)"]),
+}  # fmt: skip
+FRESH = """
+import {root}
+{context}
+_calls = []
+{body}
+for _given in ({inputs},):
+    assert solve(_given) is not None
+"""
+
+
+def task_of(library):
+    release, api, context, signature, body, inputs = SUBJECTS[library]
+    return Task(
+        task_id=f"{library}/benchmark", library=library, release=release, api=api, description="-", context_code=context,
+        entry_point="solve", signature=signature, reference_solution=f"{signature}\n    {body}\n",
+        inputs=[{"args": [text]} for text in inputs],
+    )  # fmt: skip
+
+
+def median(figures):
+    return sorted(figures)[len(figures) // 2]
+
+
+def own_cpu():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return (usage.ru_utime + usage.ru_stime) * 1000
+
+
+def children_cpu():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (usage.ru_utime + usage.ru_stime) * 1000
+
+
+class Subject:
+    """One library: its task, its warm parent, its figures."""
+
+    def __init__(self, library, slot):
+        self.library, self.slot, self.task = library, slot, task_of(library)
+        self.env = environment_of(library, self.task.release)
+        self.figures = {"fresh": [], "sample": [], "body": []}
+        self.harness = None
+
+    def zygote(self):
+        preload = preload_of([self.task])
+        if self.harness is None:
+            self.harness = prepare(self.slot.zygote(self.env, preload), self.task)
+            self.slot.learn(self.env, self.harness.modules)
+        return self.slot.zygote(self.env, preload)
+
+    def source(self):
+        _, api, context, _, _, inputs = SUBJECTS[self.library]
+        return FRESH.format(
+            root=api.split(".")[0], context=context, body=self.task.reference_solution, inputs=", ".join(inputs)
+        )  # fmt: skip
+
+    def fresh(self):
+        before = children_cpu()
+        variables = {"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        subprocess.run([self.env.python, "-c", self.source()], check=True, env=variables)
+        self.figures["fresh"].append(children_cpu() - before)
+
+    def body(self):
+        code = self.source().split("_calls")[0] + (
+            "\nimport time\n_code = compile('''_calls" + self.source().split("_calls")[1] + "''', 'x', 'exec')\n"
+            "exec(_code)\n_t = time.process_time()\nfor _ in range(20): exec(_code)\nprint((time.process_time() - _t) * 50)\n"
+        )
+        done = subprocess.run([self.env.python, "-c", code], check=True, capture_output=True, text=True)
+        self.figures["body"].append(float(done.stdout))
+
+    def samples(self, count):
+        zygote = self.zygote()
+        for number in range(count):
+            code = f"# {number}\n{self.task.reference_solution}"
+            own, slot = own_cpu(), zygote.group.cpu_ms()
+            seen = observe(zygote, self.task, self.harness, code, "fork")
+            used = own_cpu() - own + ((zygote.group.cpu_ms() - slot) if slot is not None else seen.cpu_ms)
+            assert passes(self.task, self.harness, seen), seen
+            self.figures["sample"].append(used)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("libraries", nargs="*", default=list(SUBJECTS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--samples", type=int, default=8)
+    options = parser.parse_args()
+    slot = Slot(SlotOptions())
+    subjects = [Subject(library, slot) for library in options.libraries]
+    for subject in subjects:
+        subject.zygote()
+    for _ in range(options.rounds):
+        for subject in subjects:
+            subject.fresh()
+            subject.body()
+            subject.samples(options.samples)
+    load = os.getloadavg()[0]
+    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load:.1f}, {time.strftime('%Y-%m-%d')}")
+    print("| library | fresh | sample | fresh / sample | body alone | sample - body | integrity |")
+    print("|---|---|---|---|---|---|---|")
+    for subject in subjects:
+        fresh, sample, body = (median(subject.figures[name]) for name in ("fresh", "sample", "body"))
+        print(
+            f"| {subject.library} | {fresh:.0f} | {sample:.1f} | {fresh / sample:.0f}x | {body:.2f} "
+            f"| {sample - body:.1f} | {subject.harness.integrity} |"
+        )
+    slot.close()
+
+
+if __name__ == "__main__":
+    main()

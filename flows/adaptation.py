@@ -1,0 +1,265 @@
+"""Flow `adaptation`: every method of knowledge in the weights on the same tasks, split and evaluation."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, tags
+
+from flows._artifacts import publish_report
+from flows._runs import AdaptationDone, CellsDone, InstanceBuild, Tally, Work, progress, run_url
+from flows.cell import failed_cells, run_cells
+from flows.instance import build_instance
+from flows.report import report_cells
+from novelapi import jsonl
+from novelapi.adaptation.artifact import library_versions
+from novelapi.adaptation.fitting import COSTS, FitRequest, write_corpus
+from novelapi.adaptation.probing import AssessRequest
+from novelapi.adaptation.recipes import TRAINED, read_recipes
+from novelapi.adaptation.rows import Form
+from novelapi.adaptation.summary import summary_row
+from novelapi.errors import UsageError
+from novelapi.fingerprint import digest
+from novelapi.grid.adaptation import RowsRequest, Selection
+from novelapi.records.cell import Cell, Condition, Delivery, Sampling
+from novelapi.records.request import DIRECT, FileResult, ModelAccess
+from novelapi.settings import load_settings
+from tasks._stage import run_layout
+from tasks.adaptation import adaptation_instance, adaptation_rows, assess, base_sha, fit
+from tasks.inference import pin_model
+
+MATRIX: list[Delivery] = ["oracle", "sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora"]
+ENDS: list[Condition] = ["baseline", "full"]
+CORPUS_FILES = 80
+"""Files of the default corpus: sources of the libraries, in the order of their paths."""
+
+
+@flow(name="adaptation", flow_run_name="{group} / {base}")
+def run_adaptation(
+    group: str = "numpy",
+    base: str = "",
+    source: str = "copy",
+    cutoff: date | None = None,
+    deliveries: list[Delivery] | None = None,
+    conditions: list[Condition] | None = None,
+    recipes: str = "paper",
+    train: int | None = None,
+    test: int | None = None,
+    window: int | None = None,
+    answer: int = 2048,
+    samples: int = 1,
+    corpus: list[str] | None = None,
+    limit: int | None = None,
+    batch: int | None = None,
+    seed: int = 0,
+    jobs: int = 2,
+    access: ModelAccess = DIRECT,
+    lora_url: str | None = None,
+) -> AdaptationDone:
+    """Fit every method, measure what each did, ask all of them, write the report.
+
+    Args:
+        group: group in the catalogue, `lolo_LIBRARY`, or one library.
+        base: folder of the base's weights, as `save_pretrained` writes them.
+        source: model whose instance and bundles are used (the gates are asked of it, not of the base).
+        cutoff: training cutoff; default: the catalogue's of `source`.
+        deliveries: methods, `oracle` for the unchanged base; default: the parametric grid.
+        conditions: knowledge in the prompt; default: `baseline` and `full`.
+        recipes: `paper`, `tiny`, or a YAML file.
+        train: most training tasks.
+        test: most held-out tasks.
+        window: leave out tasks whose prompt with all knowledge does not fit into so many tokens.
+        answer: longest answer in tokens.
+        samples: samples per task; the first is greedy.
+        corpus: files behind the statistics; default: the sources of the libraries.
+        limit: number of units per stage, where the libraries have to be built.
+        batch: greedy prompts per pass.
+        seed: seed of everything that is drawn.
+        jobs: processes at work.
+        access: how `source` is reached.
+        lora_url: a vLLM server of the base, started with --enable-lora: adapters are asked there, named by content;
+            everything else is asked in this process.
+
+    Raises:
+        NovelApiError: a library, a fit or a cell failed; what was finished is kept.
+    """
+    layout, tally, url = run_layout(), Tally(), run_url()
+    if not base:
+        raise UsageError("give the folder of the base's weights: base=FOLDER")
+    progress.info("watch this run at %s", url)
+
+    # Extract: tasks, split, rows; the same answers for every method.
+    built = build_instance(group=group, model=source, cutoff=cutoff, limit=limit, seed=seed, jobs=jobs, access=access)
+    model, weights = f"transformers:{base}", base_sha(base)
+    selection = Selection(
+        group=group, source=source, instance_sha=built.instance.sha256, train=train, test=test, window=window,
+        answer=answer,
+    )  # fmt: skip
+    with tags(f"group:{group}", f"model:{model}"):
+        chosen = tally.take(adaptation_instance(selection, model, base, weights, return_state=True))
+        progress.info("%s", " ".join(f"{name} {number}" for name, number in chosen.counts.items()))
+        bundles = digest([build.stages[1].sha256 for build in built.libraries], 64)
+        book = _RowBook(
+            RowsRequest(
+                group=group, model=model, source=source, instance_sha=chosen.sha256, bundles_sha=bundles, form="task",
+                seed=seed,
+            ),
+            tally,
+        )  # fmt: skip
+        files = _corpus(built, corpus)
+        texts = write_corpus(files, layout.sft(group) / "corpus.jsonl", layout.home)
+        unrelated = write_corpus(_unrelated(), layout.sft(group) / "locality.jsonl", layout.home)
+
+        # Transform: one task run per fit and per assessment, then the cells.
+        shipped = read_recipes(recipes)
+        wanted = deliveries or MATRIX
+        artifacts: dict[Delivery, FileResult] = {}
+        rows: list[dict[str, Any]] = []
+        for delivery in wanted:
+            if delivery not in TRAINED:
+                continue
+            recipe = shipped[delivery]
+            request = FitRequest(
+                delivery=delivery, base=base, base_sha=weights, rows=book.rows(recipe.form, documents=recipe.documents),
+                recipe=recipe, seed=seed, corpus=texts if recipe.corpus_tokens else None, versions=library_versions(),
+            )  # fmt: skip
+            artifacts[delivery] = tally.take(fit(request, return_state=True))
+            counts = artifacts[delivery].counts
+            progress.info("%s: %s", delivery, " ".join(f"{name} {number}" for name, number in counts.items()))
+            other: Form = "subject" if recipe.form != "subject" else "task"
+            told = tally.take(
+                assess(
+                    AssessRequest(
+                        fitted=request, artifact=artifacts[delivery], generality=book.rows(other),
+                        held_out=book.rows("task", split="test"), locality=unrelated,
+                    ),
+                    return_state=True,
+                )
+            )  # fmt: skip
+            rows.append(json.loads((layout.home / told.path).read_text(encoding="utf-8")))
+    experiment = experiment_of(group, base)
+    shared = {
+        "group": group, "model": model, "model_revision": pin_model(model, DIRECT), "source": source,
+        "instance_sha": chosen.sha256, "bundles_sha": bundles,
+        "sampling": Sampling(n=samples, seed=seed, max_tokens=answer),
+    }  # fmt: skip
+    cells = [
+        Cell(
+            experiment=experiment, split="test", condition=condition, delivery=delivery,
+            adapter_sha=artifacts[delivery].sha256 if delivery in artifacts else None, **shared,
+        )
+        for delivery in wanted
+        for condition in conditions or ENDS
+    ]  # fmt: skip
+    learned = [
+        cell.model_copy(update={"experiment": f"{experiment}-train", "split": "train"})
+        for cell in cells
+        if cell.condition == "baseline"
+    ]
+    local = ModelAccess(batch=batch)
+    served = {name for name, result in artifacts.items() if _has_adapter(result)} if lora_url else set[Delivery]()
+    seen = _answered(f"{experiment}-train", learned, local, lora_url, served, jobs)
+    done = _answered(experiment, cells, local, lora_url, served, jobs)
+
+    # Load: one row per method, the page, then the verdict on the run itself.
+    found = {cell.path: cell for cell in (*done.cells, *seen.cells)}
+    table = [summary_row(row, _costs(artifacts[row["delivery"]]), found, experiment) for row in rows]
+    jsonl.write(layout.experiment(experiment) / "adaptation.jsonl", table)
+    failures = {**done.failures, **{f"train {name}": reason for name, reason in seen.failures.items()}}
+    if not done.cells:
+        raise failed_cells(failures, len(cells) + len(learned))
+    report = report_cells(experiment, done.cells)
+    publish_report(experiment, report.page)
+    if failures:
+        raise failed_cells(failures, len(cells) + len(learned))
+    return AdaptationDone(
+        experiment=experiment, tasks=chosen, fits=list(artifacts.values()), table=table, cells=done, report=report,
+        work=built.work + tally.work + seen.work + done.work + report.work, url=url,
+    )  # fmt: skip
+
+
+def split_deliveries(deliveries: Sequence[Delivery], model: str) -> tuple[list[Delivery], list[Delivery]]:
+    """Return the deliveries that need no weights of their own, and those that do.
+
+    Raises:
+        UsageError: the model's weights are not at hand.
+    """
+    plain = [delivery for delivery in deliveries if delivery not in TRAINED]
+    trained = [delivery for delivery in deliveries if delivery in TRAINED]
+    if trained and not model.startswith("transformers:"):
+        raise UsageError(f"delivery '{trained[0]}' needs weights that can be changed: give --model transformers:FOLDER")
+    return plain, trained
+
+
+def experiment_of(group: str, base: str) -> str:
+    """Return the name of an experiment: `numpy-tiny-adapt`."""
+    return f"{group}-{Path(base).name}-adapt".replace("_", "-")
+
+
+class _RowBook:
+    """Rows of the run by form and side, each written by one task run."""
+
+    def __init__(self, first: RowsRequest, tally: Tally) -> None:
+        self._first, self._tally = first, tally
+        self._known: dict[str, FileResult] = {}
+
+    def rows(self, form: Form, *, split: str = "train", documents: Condition = "full") -> FileResult:
+        request = self._first.model_copy(update={"form": form, "split": split, "documents": documents})
+        key = digest(request)
+        if key not in self._known:
+            self._known[key] = self._tally.take(adaptation_rows(request, return_state=True))
+        return self._known[key]
+
+
+def _answered(
+    experiment: str, cells: list[Cell], local: ModelAccess, lora_url: str | None, served: set[Delivery], jobs: int
+) -> CellsDone:
+    """Ask the cells, those of adapters at the server, if there is one."""
+    done = CellsDone(cells=[], work=Work())
+    for access, mine in (
+        (local, [cell for cell in cells if cell.delivery not in served]),
+        (ModelAccess(base_url=lora_url), [cell for cell in cells if cell.delivery in served]),
+    ):
+        if mine:
+            part = run_cells(experiment=experiment, cells=mine, access=access, jobs=jobs, strict=False)
+            done = CellsDone(
+                cells=[*done.cells, *part.cells], work=done.work + part.work, failures=done.failures | part.failures
+            )
+    return done
+
+
+def _has_adapter(artifact: FileResult) -> bool:
+    return ((run_layout().home / artifact.path).parent / "adapter_config.json").is_file()
+
+
+def _costs(artifact: FileResult) -> dict[str, float]:
+    return json.loads(((run_layout().home / artifact.path).parent / COSTS).read_text(encoding="utf-8"))
+
+
+def _corpus(built: InstanceBuild, named: Sequence[str] | None) -> list[Path]:
+    """Return the files behind the statistics: those that were named, else sources of the libraries under test.
+
+    Raises:
+        UsageError: a file does not exist.
+    """
+    if named:
+        missing = [name for name in named if not Path(name).is_file()]
+        if missing:
+            raise UsageError(f"corpus file {missing[0]} does not exist: name existing files")
+        return [Path(name) for name in named]
+    found: list[Path] = []
+    for library in built.libraries:
+        pattern = f"{library.library}-{library.new}-*/lib/python3*/site-packages/*/**/*.py"
+        sources = sorted(path for path in load_settings().envs_dir.glob(pattern) if path.stat().st_size > 400)
+        found += sources[:: max(1, len(sources) // CORPUS_FILES)][:CORPUS_FILES]
+    return found
+
+
+def _unrelated() -> list[Path]:
+    """Return the texts on which an edited model should be as before: modules of the standard library."""
+    return sorted(Path(sysconfig.get_paths()["stdlib"]).glob("[m-z]*.py"))[:12]

@@ -1,0 +1,7 @@
+"""`python -m novelapi`: the command line."""
+
+from __future__ import annotations
+
+from novelapi.cli import main
+
+main()

@@ -1,0 +1,32 @@
+"""Enough memory before work starts, not an allocation error in its middle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from novelapi.adaptation.extras import need
+from novelapi.errors import NovelApiError
+
+GIB = 1024**3
+
+
+def free_bytes(device: Any) -> int:
+    """Return the memory that is free on a device; for the CPU what the kernel can hand out without swapping."""
+    torch = need("torch")
+    if getattr(device, "type", str(device)) == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    return int(need("psutil").virtual_memory().available)
+
+
+def require(needed: int, device: Any, what: str) -> None:
+    """Check that memory suffices.
+
+    Raises:
+        NovelApiError: it does not; the message says how much is needed.
+    """
+    free = free_bytes(device)
+    if needed > free:
+        raise NovelApiError(
+            f"{what} needs {needed / GIB:.1f} GiB on {device} and {free / GIB:.1f} GiB are free: "
+            "edit fewer layers, use a smaller model, or free memory"
+        )

@@ -1,0 +1,194 @@
+"""One completion against its task: the plain run, the runs with a replaced result, and what was seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from novelapi.execution import values
+from novelapi.execution.harness import (
+    STUB_KINDS,
+    Harness,
+    answers_digest,
+    answers_right,
+    calls_right,
+    changed,
+    comparison_of,
+)
+from novelapi.execution.judge import Answer, Mode, Run, run_code, verdict_on
+from novelapi.execution.limits import SampleLimits
+from novelapi.execution.remote import RealCalls
+from novelapi.execution.zygote import Zygote, ZygoteError
+from novelapi.records.task import Task
+from novelapi.records.verdict import InputEvidence, Integrity, Observation, StubRun
+
+CONFIRMATIONS = 4
+"""Pairs of runs that confirm a changed answer; a program that answers by chance gets through all with 1 in 1,024."""
+
+
+def observe(
+    zygote: Zygote, task: Task, harness: Harness, code: str, executor: str, *, limits: SampleLimits | None = None
+) -> Observation:
+    """Run a completion's code against its task; if all is right, repeat it with the target's result replaced.
+
+    Args:
+        zygote: the parent that forks the runs.
+        task: the task.
+        harness: its prepared harness.
+        code: the completion, extracted.
+        executor: `fork` or `fresh`, for the record.
+        limits: what each run may use; null for the harness's own.
+    """
+    trial = Trial(zygote, task, harness, code, limits or harness.limits)
+    stubs: tuple[StubRun, ...] = ()
+    try:
+        run = trial.plain()
+        if harness.stub is not None and trial.is_right(run):
+            stubs = tuple(trial.replaced(run))
+    finally:
+        trial.close()
+    return Observation(
+        code=code,
+        stage=run.stage,
+        error=run.error,
+        inputs=tuple(_evidence(run, harness, trial.comparison)),
+        calls=tuple(run.calls),
+        stubs=stubs,
+        ended=run.ended,
+        infra=run.infra or trial.infra,
+        stdout=run.output,
+        integrity=_integrity(harness, run, stubs),
+        executor=executor,
+        env=harness.env,
+        cpu_ms=round(trial.cpu_ms, 2),
+        wall_ms=round(trial.wall_ms, 2),
+        peak_kb=trial.peak_kb,
+    )
+
+
+class Trial:
+    """All runs of one completion: the plain one, those with a replaced result, and confirmations of these."""
+
+    def __init__(self, zygote: Zygote, task: Task, harness: Harness, code: str, limits: SampleLimits) -> None:
+        """Set what is run; nothing is started."""
+        self.limits = limits
+        self.zygote = zygote
+        self.task = task.model_copy(update={"expected": harness.expected})
+        self.harness = harness
+        self.code = code
+        self.comparison = comparison_of(task)
+        self.cpu_ms = self.wall_ms = 0.0
+        self.peak_kb = 0
+        self.infra: str | None = None
+        self.real = RealCalls(zygote)
+
+    def close(self) -> None:
+        """End the server of real calls."""
+        try:
+            self.real.close()
+        except ZygoteError as error:
+            self.infra = self.infra or str(error)
+
+    def plain(self) -> Run:
+        """Run it as it is, until the first wrong answer."""
+        return self._run(self.harness.mode, None, self.comparison)
+
+    def stubbed(self, kind: str) -> Run:
+        """Run it with the target's result replaced."""
+        return self._run("sentinel", None, None) if kind == "sentinel" else self._run("remote", kind, None)
+
+    def _run(self, mode: Mode, stub: str | None, stop: values.Comparison | None) -> Run:
+        run = run_code(
+            self.zygote, self.task, self.code, mode=mode, limits=self.limits, stub=stub, stop=stop, real=self.real
+        )  # fmt: skip
+        self.cpu_ms, self.wall_ms = self.cpu_ms + run.cpu_ms, self.wall_ms + run.wall_ms
+        self.peak_kb = max(self.peak_kb, run.peak_kb)
+        self.infra = self.infra or run.infra
+        return run
+
+    def is_right(self, run: Run) -> bool:
+        """Whether a run gave all answers and made all calls."""
+        right = answers_right(run, self.harness, self.comparison)
+        return right and calls_right(self.task, run, self.harness) is None
+
+    def replaced(self, run: Run) -> Iterator[StubRun]:
+        """Replace the result in one way after the other until the answer changes."""
+        replaced = False
+        for kind in _stub_order(self.harness):
+            if kind == "sentinel" and replaced:
+                return
+            stubbed = self.stubbed(kind)
+            replaced = replaced or stubbed.stubbed
+            different = changed(run, stubbed, self.comparison) and self._confirmed(kind, stubbed)
+            yield StubRun(stub=kind, changed=different, answer=_first_change(run, stubbed, self.comparison))
+            if different:
+                return
+
+    def _confirmed(self, kind: str, stubbed: Run) -> bool:
+        """Whether a changed answer is the replacement's doing, and not chance.
+
+        The reference's own answers to the same replacement prove it. Another program may answer otherwise, but then
+        always in the same way, and always right without the replacement.
+        """
+        found = answers_digest(stubbed)
+        if self.harness.stub_answers.get(kind) == found:
+            return True
+        for _ in range(CONFIRMATIONS):
+            self.close()
+            if not self.is_right(self.plain()) or answers_digest(self.stubbed(kind)) != found:
+                return False
+        return True
+
+
+def _stub_order(harness: Harness) -> tuple[str, ...]:
+    """The kind to which the reference responds first; another program may respond to another one.
+
+    The sentinel comes last, for results that no plausible change can alter (an empty container that is filled later).
+    """
+    if harness.stub == "sentinel":
+        return ("sentinel",)
+    return (str(harness.stub), *(kind for kind in STUB_KINDS if kind != harness.stub), "sentinel")
+
+
+def _integrity(harness: Harness, run: Run, stubs: tuple[StubRun, ...]) -> Integrity:
+    """A run is proved only if no call fell back to the candidate's own process and no weak stub decided."""
+    if harness.integrity == "weak" or any(call.where == "local" for call in run.calls):
+        return "weak"
+    return "weak" if any(stub.stub == "sentinel" for stub in stubs) else "strong"
+
+
+def _evidence(run: Run, harness: Harness, comparison: values.Comparison) -> list[InputEvidence]:
+    found: list[InputEvidence] = []
+    for index, answer in enumerate(run.answers):
+        expected = harness.expected[index] if index < len(harness.expected) else None
+        wrong = verdict_on(answer, expected, comparison)
+        found.append(
+            InputEvidence(
+                index=index,
+                equal=wrong is None,
+                difference=wrong or "",
+                answer=_excerpt(answer),
+                expected=values.excerpt(expected),
+                error=answer.error,
+            )
+        )
+    return found
+
+
+def _excerpt(answer: Answer) -> str:
+    if answer.error is not None:
+        return f"raised {answer.error.type}: {answer.error.message}"[:300]
+    if answer.opaque is not None:
+        return answer.opaque
+    try:
+        return values.excerpt(answer.value)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
+        return "(malformed)"
+
+
+def _first_change(run: Run, stubbed: Run, comparison: values.Comparison) -> str:
+    if stubbed.ended is not None:
+        return f"ended ({stubbed.ended})"
+    for answer, other in zip(run.answers, stubbed.answers, strict=False):
+        if not answer.same_as(other, comparison):
+            return _excerpt(other)
+    return ""

@@ -1,1 +1,0 @@
-"""The parameter-level API graph."""

@@ -1,1 +1,0 @@
-"""The least context that closes a model's failures."""

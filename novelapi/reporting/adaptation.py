@@ -1,0 +1,54 @@
+"""The table of the adaptation matrix: was an edit made, did anything else move, did it transfer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from novelapi import jsonl
+from novelapi.reporting.analysis import Analysis
+from novelapi.reporting.table import Column, Table, make_table
+
+FILE = "adaptation.jsonl"
+COLUMNS = [
+    Column(key="delivery", title="Method"),
+    Column(key="served", title="Served as"),
+    Column(key="requests", title="Edits", kind="count"),
+    Column(key="skipped", title="Conflicts", kind="count"),
+    Column(key="efficacy_before", title="Efficacy before", kind="share"),
+    Column(key="efficacy", title="after", kind="share"),
+    Column(key="bound", title="Bound", kind="share"),
+    Column(key="generality", title="Generality", kind="share"),
+    Column(key="retention_first", title="First quarter", kind="share"),
+    Column(key="retention_last", title="Last quarter", kind="share"),
+    Column(key="locality", title="Locality", kind="share"),
+    Column(key="divergence_mnat", title="KL, mnat", kind="number"),
+    Column(key="perplexity_before", title="Perplexity before", kind="number"),
+    Column(key="perplexity", title="after", kind="number"),
+    Column(key="fluency", title="n-gram entropy", kind="number"),
+    Column(key="hit_rate_train", title="Hits, train", kind="share"),
+    Column(key="hit_rate_held_out", title="Hits, held out", kind="share"),
+    Column(key="projector_rank", title="Projector rank", kind="count"),
+    Column(key="projector_energy", title="Energy", kind="share"),
+    Column(key="pass_train", title="pass@1 train", kind="share"),
+    Column(key="pass_baseline", title="pass@1 held out", kind="share"),
+    Column(key="pass_full", title="with full", kind="share"),
+    Column(key="fit_cpu_s", title="Fit, CPU s", kind="number"),
+    Column(key="fit_peak_mb", title="Peak, MB", kind="number"),
+]
+NOTE = (
+    "Efficacy is the share of edits whose target is reproduced token for token from its own prompt. The bound is the "
+    "same with the wanted states themselves injected: what MEMIT and AlphaEdit fit the weights to. Locality is the "
+    "share of positions of unrelated text with an unchanged most likely token. pass@1 is scored by execution, on the "
+    "training tasks and on held-out APIs; so a failed edit and a failed transfer are different columns."
+)
+
+
+def adaptation_table(analysis: Analysis) -> Table:
+    """Return one row per method of each experiment that has adapted weights; without rows where none has."""
+    folders = sorted({run.folder.parent for run in analysis.rows.runs})
+    rows: list[dict[str, Any]] = []
+    for folder in folders:
+        for row in jsonl.scan(folder / FILE):
+            apart = float(row["divergence"]) * 1000
+            rows.append({**row, "divergence_mnat": apart, "fit_peak_mb": float(row["fit_peak_kb"]) / 1024})
+    return make_table("adaptation", "Knowledge in the weights", COLUMNS, rows, NOTE)

@@ -1,0 +1,1 @@
+"""Tasks, knowledge and rows in the formats of other tools; nothing here needs those tools."""

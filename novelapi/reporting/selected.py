@@ -1,0 +1,154 @@
+"""Which APIs the samples of each run chose: the selection score over runs, with two trivial programs beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from novelapi.catalog import find_library
+from novelapi.discovery.surface.model import load_surface
+from novelapi.errors import UnknownNameError
+from novelapi.evaluation.known_names import SurfaceNames
+from novelapi.evaluation.selection import Selection, called_apis, select, trivial_baselines
+from novelapi.layout import Layout
+from novelapi.records.base import Record
+from novelapi.records.task import Task
+from novelapi.reporting.lines import LineFile
+from novelapi.reporting.rows import Rows
+from novelapi.reporting.runs import RESULTS
+
+MOST_ROWS = 20_000
+"""Samples are parsed one by one; a report of more leaves the score out and says so."""
+
+NOT_REACHED = ("WrongSyntax", "WrongImport", "WrongAPISelection")
+"""Labels that say that the target was not called."""
+
+
+class Selected(Record):
+    """The selection score of one run, or of a trivial program on its tasks."""
+
+    run: int | None
+    """Position of the run; null for a trivial program."""
+
+    program: str
+    """Name of the trivial program; empty for a run."""
+
+    samples: int
+    """Scored greedy samples: the denominator."""
+
+    precision: float
+    """Mean share of the called APIs that the reference calls too."""
+
+    recall: float
+    """Mean share of the reference's APIs that are called."""
+
+    f1: float
+    """Mean harmonic mean of both."""
+
+    exact: float
+    """Share of samples that call exactly what the reference calls."""
+
+    hallucinated: float
+    """Share of samples with a name that the release does not have."""
+
+    stale: float
+    """Share of samples with a name that only the old release has."""
+
+    agreement: float | None
+    """Share of samples in which "the target is not called" and the label say the same; null for a program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Expectation:
+    task: Task
+    names: frozenset[str]
+    targets: frozenset[str]
+    packages: frozenset[str]
+    known: SurfaceNames
+    old: SurfaceNames | None
+
+
+def read_selected(rows: Rows) -> list[Selected]:
+    """Score what the greedy samples chose; nothing where no surface is at hand, or there are too many rows."""
+    if len(rows.frame) > MOST_ROWS:
+        return []
+    homes = {home for run in rows.runs if (home := Layout.home_of(run.folder)) is not None}
+    if len(homes) != 1:
+        return []
+    layout = Layout(homes.pop())
+    expectations = {
+        task_id: found for task_id, task in rows.tasks.items() if (found := _expectation(task, layout)) is not None
+    }
+    if not expectations:
+        return []
+    found = [entry for index in range(len(rows.runs)) if (entry := _of_run(rows, index, expectations)) is not None]
+    baselines = trivial_baselines({task_id: sorted(entry.names) for task_id, entry in expectations.items()})
+    return found + [_mean(None, name, selections, []) for name, selections in baselines.items()]
+
+
+def _of_run(rows: Rows, index: int, expectations: dict[str, _Expectation]) -> Selected | None:
+    file = LineFile(rows.runs[index].folder / RESULTS)
+    greedy = rows.of(index).filter((rows.of(index)["sample"] == 0) & (rows.of(index)["outcome"] != "unscored"))
+    selections: list[Selection] = []
+    agreements: list[bool] = []
+    for task_id, label, start, end in greedy.select("task_id", "label", "start", "end").iter_rows():
+        wanted = expectations.get(task_id)
+        if wanted is None:
+            continue
+        row = json.loads(file.slice(start, end))
+        seen = {call["api"] for call in row.get("calls", ()) if call.get("origin") == "completion"}
+        chosen = select(
+            row["evidence"].get("code", ""),
+            context=wanted.task.context_code,
+            entry_point=wanted.task.entry_point,
+            expected=wanted.names,
+            packages=wanted.packages,
+            known=wanted.known,
+            old=wanted.old,
+            seen=[wanted.known.canonical(api) or api for api in seen],
+        )
+        selections.append(chosen)
+        agreements.append((not wanted.targets <= set(chosen.called)) == (label in NOT_REACHED))
+    return _mean(index, "", selections, agreements) if selections else None
+
+
+def _mean(run: int | None, program: str, selections: Sequence[Selection], agreements: Sequence[bool]) -> Selected:
+    size = len(selections)
+    return Selected(
+        run=run,
+        program=program,
+        samples=size,
+        precision=sum(entry.precision for entry in selections) / size,
+        recall=sum(entry.recall for entry in selections) / size,
+        f1=sum(entry.f1 for entry in selections) / size,
+        exact=sum(entry.exact for entry in selections) / size,
+        hallucinated=sum(bool(entry.hallucinated) for entry in selections) / size,
+        stale=sum(bool(entry.stale) for entry in selections) / size,
+        agreement=sum(agreements) / size if agreements else None,
+    )
+
+
+def _expectation(task: Task, layout: Layout) -> _Expectation | None:
+    try:
+        library = find_library(task.library)
+    except UnknownNameError:
+        return None
+    known = _names(layout.surface(library.distribution, task.release))
+    if known is None:
+        return None
+    gate = task.provenance.get("gates", {}).get("C0")
+    release = gate.get("old_release") if isinstance(gate, dict) else None
+    old = _names(layout.surface(library.distribution, release)) if isinstance(release, str) else None
+    packages = frozenset(library.imports or (task.api.split(".")[0],))
+    targets = frozenset(known.canonical(call.api) or call.api for call in task.calls)
+    called = called_apis(task.reference_solution, task.context_code, task.entry_point, packages, known)
+    return _Expectation(task=task, names=called | targets, targets=targets, packages=packages, known=known, old=old)
+
+
+@lru_cache(maxsize=64)
+def _names(path: Path) -> SurfaceNames | None:
+    surface = load_surface(path) if path.exists() else None
+    return None if surface is None else SurfaceNames(surface)

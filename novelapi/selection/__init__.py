@@ -1,1 +1,0 @@
-"""API-selection scores of tool-calling artefacts."""

@@ -1,0 +1,72 @@
+"""Second moments: one count per token whatever the padding, one pass for all layers."""
+
+from __future__ import annotations
+
+import pytest
+
+from novelapi.adaptation.statistics import collect, corpus_texts, load_statistics, save_statistics, token_sequences
+from novelapi.errors import DataError, UsageError
+
+torch = pytest.importorskip("torch", reason="the extra train is not installed")
+
+
+@pytest.fixture
+def rows(tokenizer):
+    texts = ["API: numpy.astype", "The answer is alpha beta gamma, said the very long sentence in the end.", "x"]
+    return [tokenizer(text)["input_ids"] for text in texts]
+
+
+def by_hand(model, rows, layer):
+    """Sum over each sequence alone: no padding exists."""
+    module = model.model.layers[layer].mlp.down_proj
+    total, count = 0, 0
+    for row in rows:
+        seen = []
+        handle = module.register_forward_hook(lambda _m, args, _o, seen=seen: seen.append(args[0][0].detach().double()))
+        with torch.no_grad():
+            model(torch.tensor([row]))
+        handle.remove()
+        total = total + seen[0].T @ seen[0]
+        count += len(row)
+    return total / count
+
+
+@pytest.mark.parametrize("batch", [1, 2, 8])
+def test_every_token_counts_once_and_padding_never(model, rows, batch):
+    stats = collect(model, rows, (0, 2), batch=batch)
+    assert stats.tokens == sum(map(len, rows))
+    for layer in (0, 2):
+        wanted = by_hand(model, rows, layer)
+        assert (stats.moments[layer] - wanted).norm() <= 1e-6 * wanted.norm()
+
+
+def test_one_pass_serves_all_layers_and_ends_after_the_top_one(model, rows):
+    counts = [0] * 4
+    for number, layer in enumerate(model.model.layers):
+        layer.mlp.up_proj.register_forward_hook(
+            lambda *_, number=number: counts.__setitem__(number, counts[number] + 1)
+        )
+    collect(model, rows, (0, 2), batch=8)
+    assert counts == [1, 1, 1, 0]
+
+
+def test_statistics_survive_the_disk_and_a_broken_file_is_noticed(model, rows, tmp_path):
+    stats = collect(model, rows, (1,))
+    save_statistics(stats, tmp_path)
+    again = load_statistics(tmp_path)
+    assert torch.equal(again.moments[1], stats.moments[1])
+    assert (again.base_sha, again.tokens) == (stats.base_sha, stats.tokens)
+    (tmp_path / "moments.safetensors").write_bytes(b"torn")
+    with pytest.raises(DataError, match="collect them again"):
+        load_statistics(tmp_path)
+
+
+def test_bad_corpora(model, tokenizer, tmp_path):
+    with pytest.raises(UsageError, match="no tokens"):
+        collect(model, [[]], (1,))
+    (tmp_path / "picture").write_bytes(b"\xff\xfe\xfa")
+    with pytest.raises(DataError, match="leave it out"):
+        list(corpus_texts([tmp_path / "picture"]))
+    rows = token_sequences(["alpha beta gamma delta"] * 50, tokenizer, length=5, limit=23)
+    assert [len(row) for row in rows][:2] == [5, 5]
+    assert sum(map(len, rows)) == 23

@@ -1,0 +1,59 @@
+"""Descriptions never name the API: identifier tokens are masked, parts of words are not."""
+
+import pytest
+
+from novelapi.generation.describe import UNTOLD, first_sentences, leaks, mask, summary
+from novelapi.generation.sealing import order_is_free, telling
+from tests.fakes.bundles import numpy_bundle
+
+PATHS = ["numpy.unstack", "numpy.lib.unstack"]
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Use `unstack` here.", "Use `____` here."),
+        ("See numpy.unstack for more.", "See ____ for more."),
+        ("Unstack the array", "____ the array"),
+        ("an unstacked array", "an unstacked array"),
+        ("np.unstack(x)", "____(x)"),
+        ("unstack_all", "unstack_all"),
+    ],
+)
+def test_mask(text, masked):
+    assert mask(text, PATHS) == masked
+    assert leaks(masked, PATHS) is None
+
+
+def test_leaks():
+    assert leaks("call unstack now", PATHS) == "unstack"
+    assert leaks("nothing here", PATHS) is None
+
+
+def test_first_sentences_lose_their_markup():
+    text = "Split an :class:`~numpy.ndarray` along ``axis``. More of it.\n\n.. versionadded:: 2.1"
+    assert first_sentences(text) == "Split an `numpy.ndarray` along `axis`. More of it."
+
+
+def test_what_a_result_tells():
+    names = ["nfev", "x", "fun", "success", "message", "jac"]
+    assert telling(names, "The solution `fun` and `x`.") == ["x", "fun", "jac"]
+
+
+@pytest.mark.parametrize(
+    ("text", "free"),
+    [
+        ("Zeros, repeated, but not in any specific order.", True),
+        ("in no particular order", True),
+        ("sorted in ascending order", False),
+        (None, False),
+    ],
+)
+def test_free_order(text, free):
+    assert order_is_free(text) is free
+
+
+def test_documentation_that_says_nothing_makes_no_description():
+    bundle = numpy_bundle(m_prose="Its result comes from `self._dispatch`.")
+    assert summary(bundle, PATHS) == UNTOLD
+    assert summary(numpy_bundle(m_prose="Cut an array along an axis."), PATHS) == "Cut an array along an axis."
