@@ -56,7 +56,7 @@ def _refused(reason: str, error: str, env: Environment) -> GateVerdict:
 def _trouble(run: Run) -> str | None:
     """Say what went wrong in a run of a solution that does nothing: then the task cannot be judged in this release."""
     if run.infra is not None:
-        return run.infra
+        return without_folders(run.infra)
     if run.error is not None:
         return describe(run.error)
     if run.ended is not None:
@@ -113,5 +113,10 @@ def names_target(task: Task, error: ErrorEvidence) -> bool:
 
 def describe(error: ErrorEvidence) -> str:
     """Return an error as one line, without the folder of the environment: it must not differ between machines."""
-    message = re.sub(r"/\S*?/site-packages/", "", " ".join(error.message.split()))
+    message = without_folders(error.message)
     return f"{error.type.rsplit('.', 1)[-1]}: {message}"[:400]
+
+
+def without_folders(message: str) -> str:
+    """Return a message on one line, its files named from the environment's own folder on."""
+    return re.sub(r"/\S*?/site-packages/", "", " ".join(message.split()))

@@ -12,7 +12,7 @@ from novelapi.execution.pool import Slot
 from novelapi.execution.zygote import Zygote
 from novelapi.generation import drafts, options, programs, trials
 from novelapi.generation.compose import steps_for
-from novelapi.generation.describe import UNTOLD, leaks
+from novelapi.generation.describe import UNTOLD, leaks, says_no_argument
 from novelapi.generation.drafts import Draft
 from novelapi.generation.harness import mutants, survivors
 from novelapi.generation.literals import literal_of
@@ -382,6 +382,8 @@ class Author:
         """
         if task.description.startswith(UNTOLD):
             raise Rejected("the documentation does not say what it does")
+        if says_no_argument(task.description):
+            raise Rejected("the documentation does not say what its arguments are")
         for text in (task.description, task.context_code):
             found = leaks(text, self.candidate.paths)
             if found is not None:

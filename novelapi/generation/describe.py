@@ -16,6 +16,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(])")
 _LONGEST = 260
 UNTOLD = "Use the library's own support for this."
 """What stands where the documentation says nothing of use; no task is made of that."""
+UNNAMED = "the argument of this name"
+"""What stands where the documentation says nothing of an argument; a task with nothing else is refused."""
 BLANK = "____"
 """Stands where the documentation says the name."""
 _OWN_NOUNS = r"this function|this class method|this static method|this method|this class|its namesake"
@@ -49,6 +51,12 @@ def mask(text: str, paths: Iterable[str], instead: str = "____") -> str:
     for name in forbidden_names(paths):
         text = re.sub(rf"(?<!\w)(?:\w+\.)*{re.escape(name)}(?:\(\))?(?!\w)", instead, text, flags=re.IGNORECASE)
     return text
+
+
+def says_no_argument(description: str) -> bool:
+    """Whether a description says of none of its arguments what it is."""
+    lines = [line for line in description.splitlines() if line.startswith("- `")]
+    return bool(lines) and all(line.endswith(f": {UNNAMED}") for line in lines)
 
 
 def first_sentences(text: str | None, limit: int = _LONGEST) -> str:
@@ -105,7 +113,7 @@ def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
         words = feeds if " " in feeds else ""
         if parameter is not None:
             words = "; ".join(part for part in (_type(parameter.type), first_sentences(parameter.description)) if part)
-        lines.append(f"- `{name}`: {mask(words, paths) or 'the argument of this name'}")
+        lines.append(f"- `{name}`: {mask(words, paths) or UNNAMED}")
     for name, value in plan.fixed.items():
         parameter = known.get(name)
         words = first_sentences(parameter.description) if parameter is not None else ""

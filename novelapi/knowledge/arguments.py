@@ -21,6 +21,10 @@ _MATRIX = "np.array([[4.0, 1.0, 2.0], [1.0, 5.0, 3.0], [2.0, 3.0, 6.0]])"
 _PROBES = ("2", "'abc'", "[1, 2, 3]", "{'a': 1}")
 """What is tried where nothing is known of a parameter."""
 
+_NUMERIC = r"array|matrix|\b(int|integer|float|number|scalar|bool|boolean|real|complex)s?\b"
+_WORDY = r"str|text|any\b|object|dtype|data-type|path|label|hashable|literal|['\"{]"
+"""Documented types of numbers and arrays, and those that take words as well."""
+
 _STRONG = r"out|url|uri|dsn|proxy|axis|axes|shape|nan_policy|weights|freq|mask|where|encoding|seed|rng"
 """Names that say more than their type."""
 
@@ -117,12 +121,28 @@ def values(parameter: KnownParameter, seen: Sequence[str] = ()) -> list[str]:
     """
     found: list[str] = []
     strong = _named(parameter) if re.fullmatch(_STRONG, parameter.name) else ()
-    named = [*choices(parameter), *strong, *_flipped(parameter), *seen[:3]]
+    fitting = [expression for expression in seen if _fits(expression, parameter)]
+    named = [*choices(parameter), *strong, *_flipped(parameter), *fitting[:3]]
     known = (*named, *_typed(parameter), *_named(parameter))
     for expression in known or _PROBES:
         if expression not in found and expression != parameter.default:
             found.append(expression)
     return found[: MAX_VALUES + 2 * len(choices(parameter)) // 3]
+
+
+def _fits(expression: str, parameter: KnownParameter) -> bool:
+    """Whether a value that calls pass under a common name can be meant here: no text for an array or a number."""
+    text = (parameter.type or "").lower()
+    if not re.search(_NUMERIC, text) or re.search(_WORDY, text):
+        return True
+    tree = parse_or_none(expression)
+    if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+        return False
+    value = tree.body[0].value
+    if isinstance(value, ast.Constant) and isinstance(value.value, str | bytes):
+        return False
+    only_truth = re.fullmatch(r"\W*bool(ean)?(, optional)?\W*", text)
+    return not only_truth or not isinstance(value, ast.Constant) or isinstance(value.value, bool)
 
 
 def _flipped(parameter: KnownParameter) -> Iterator[str]:

@@ -68,6 +68,13 @@ def test_a_context_that_does_not_run_proves_nothing(monkeypatch):
     assert "other" in found.detail["old_error"]
 
 
+@pytest.mark.parametrize("field", ["error", "infra"])
+def test_no_folder_of_the_machine_is_told(monkeypatch, field):
+    words = "cannot import name 'other' from 'numpy' (/somebody/envs/numpy-1/lib/python3.11/site-packages/numpy/__init__.py)"
+    found = verdict(monkeypatch, run(**{field: error("ImportError", words, "other") if field == "error" else words}))
+    assert found.detail["old_error"].endswith("cannot import name 'other' from 'numpy' (numpy/__init__.py)")
+
+
 def test_without_an_old_release_it_holds():
     found = check(None, ReleaseCheck(task=numpy_task(), env=None))
     assert (found.passed, found.reason) == (True, "no prior release")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from novelapi.generation.describe import UNTOLD, first_sentences, leaks, mask, summary
+from novelapi.generation.describe import UNNAMED, UNTOLD, first_sentences, leaks, mask, says_no_argument, summary
 from novelapi.generation.sealing import order_is_free, telling
 from tests.fakes.bundles import numpy_bundle
 
@@ -57,3 +57,17 @@ def test_documentation_that_says_nothing_makes_no_description():
     bundle = numpy_bundle(m_prose="Its result comes from `self._dispatch`.")
     assert summary(bundle, PATHS) == UNTOLD
     assert summary(numpy_bundle(m_prose="Cut an array along an axis."), PATHS) == "Cut an array along an axis."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nothing"),
+    [
+        ([UNNAMED, UNNAMED], True),
+        ([UNNAMED, "int; The degree."], False),
+        (["array_like; The input."], False),
+        ([], False),
+    ],
+)
+def test_arguments_that_no_document_describes(arguments, nothing):
+    lines = [f"- `{name}`: {words}" for name, words in zip("ab", arguments, strict=False)]
+    assert says_no_argument("\n".join(["What it does.", "", *lines, "", "Return the result."])) is nothing

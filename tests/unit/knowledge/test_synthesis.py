@@ -40,6 +40,24 @@ def test_values(known, first):
     assert values(known)[0] == first
 
 
+@pytest.mark.parametrize(
+    ("kind", "seen", "meant"),
+    [
+        ("array_like", "'cdf'", False),
+        ("array_like", "[1, 2]", True),
+        ("array_like of str", "'cdf'", True),
+        ("{'cdf', 'pdf'} or float", "'cdf'", True),
+        ("float", "b'x'", False),
+        ("bool, optional", "42", False),
+        ("bool", "np.True_", True),
+        ("int or str", "'cdf'", True),
+        (None, "'cdf'", True),
+    ],
+)
+def test_values_of_calls_fit_the_documented_type(kind, seen, meant):
+    assert (seen in values(parameter("zz", type=kind), [seen])) is meant
+
+
 def test_apostrophes_are_no_choices():
     assert choices(parameter("x", type="int", description="Don't use the user's value, it isn't one.")) == []
 
