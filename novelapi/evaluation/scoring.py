@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from novelapi.evaluation import extraction, outcome
 from novelapi.execution.harness import Harness, HarnessError, prepare
 from novelapi.execution.pool import Slot
+from novelapi.execution.remote import MAX_TRIALS, RealCalls
 from novelapi.execution.trial import observe
 from novelapi.execution.zygote import Zygote, ZygoteError
 from novelapi.fingerprint import text_digest
@@ -78,13 +79,10 @@ def score(slot: Slot, job: Job) -> Scored:
     bench = _Bench(slot, zygote, job, harness)
     bench.gate()
     slot.learn(job.env, harness.modules)
-    seen_by_code: dict[str, Observation] = {}
-    rows: list[ResultRow] = []
-    for sample in job.samples:
-        code = extraction.extract(sample.text, job.task.entry_point, job.task.signature).code
-        if code not in seen_by_code:
-            seen_by_code[code] = bench.observe(code)
-        rows.append(bench.row(seen_by_code[code], sample))
+    codes = [extraction.extract(sample.text, job.task.entry_point, job.task.signature).code for sample in job.samples]
+    seen_by_code = {code: bench.observe(code) for code in dict.fromkeys(codes)}
+    seen_by_code |= bench.settle()
+    rows = [bench.row(seen_by_code[code], sample) for code, sample in zip(codes, job.samples, strict=True)]
     return Scored(
         task_id=job.task.task_id, rows=tuple(rows), harness=harness, compared=bench.compared,
         differing=tuple(bench.differing), demoted=slot.demoted.get(job.env.key),
@@ -101,6 +99,10 @@ class _Bench:
         self.harness = harness
         self.compared = 0
         self.differing: list[str] = []
+        self.real = RealCalls(zygote)
+        self.unproved: list[str] = []
+        """Passes on a server that had served others, until the reference has shown that nothing was left behind."""
+        self.settled: dict[str, Observation] = {}
 
     def row(self, seen: Observation, sample: Sample) -> ResultRow:
         """Make the row of a sample."""
@@ -137,9 +139,50 @@ class _Bench:
             self._compared(code, self._forked(code))
 
     def _forked(self, code: str) -> Observation:
+        """Run one piece of code; its real calls are made by the server that earlier ones have used.
+
+        What fails on a used server is run again on a new one; what passes there counts once `settle` has proved it.
+        """
         if self.zygote.preload and not self.slot.is_warm(self.job.env):  # demoted meanwhile
+            self.settled |= self.settle()
             self.zygote = self.slot.zygote(self.job.env, self.job.preload)
-        return observe(self.zygote, self.job.task, self.harness, code, "fork" if self.zygote.preload else "fresh")
+            self.real = RealCalls(self.zygote)
+        if self.real.served >= MAX_TRIALS:
+            self.settled |= self.settle()
+        used = self.real.served > 0
+        seen = self._once(code)
+        if used and any(call.where == "remote" for call in seen.calls):
+            if self.verdict(seen)[0] == "pass":
+                self.unproved.append(code)
+            else:
+                self.real.close()
+                seen = self._once(code)
+        self.real.rest()
+        return seen
+
+    def _once(self, code: str) -> Observation:
+        executor = "fork" if self.zygote.preload else "fresh"
+        shared = self.real if self.zygote.group.kind != "none" else None
+        return observe(self.zygote, self.job.task, self.harness, code, executor, real=shared)
+
+    def settle(self) -> dict[str, Observation]:
+        """End the server; return what has to be seen anew of the code that passed on it, by code.
+
+        That is nothing if the reference is still right there, as its last caller: then what the calls of others left
+        behind in the library changes no answer. Otherwise each gets a server of its own.
+        """
+        unproved, self.unproved = self.unproved, []
+        settled, self.settled = self.settled, {}
+        try:
+            if unproved and self.real.session is not None:
+                if self.verdict(self._once(self.job.task.reference_solution))[0] == "pass" and self.real.session:
+                    unproved = []
+            for code in unproved:
+                self.real.close()
+                settled[code] = self._once(code)
+        finally:
+            self.real.close()
+        return settled
 
     def _compared(self, code: str, seen: Observation) -> Observation:
         try:

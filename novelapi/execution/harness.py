@@ -12,7 +12,8 @@ from pydantic import Field
 
 from novelapi.errors import DataError
 from novelapi.execution import values
-from novelapi.execution.judge import Run, run_code, verdict_on
+from novelapi.execution.answers import Run, verdict_on
+from novelapi.execution.judge import run_code
 from novelapi.execution.limits import SampleLimits, budget
 from novelapi.execution.zygote import Zygote
 from novelapi.fingerprint import text_digest

@@ -7,16 +7,15 @@ the server says. What the candidate sends is data from a stranger: it is decoded
 
 from __future__ import annotations
 
-import binascii
 import secrets
-import struct
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from novelapi.execution import values
+from novelapi.execution.answers import Answer, Run, verdict_on
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.remote import RealCalls
 from novelapi.execution.session import EndedError, Message, Session
@@ -25,53 +24,6 @@ from novelapi.records.task import Task, TaskInput
 from novelapi.records.verdict import CallRecord, ErrorEvidence
 
 Mode = Literal["plain", "record", "remote", "sentinel"]
-_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, struct.error, binascii.Error, RecursionError)
-
-
-@dataclass(kw_only=True)
-class Answer:
-    """What one input gave: exactly one of value, opaque and error is set."""
-
-    value: Any = None
-    opaque: str | None = None
-    kind: str | None = None
-    error: ErrorEvidence | None = None
-
-    @property
-    def is_value(self) -> bool:
-        """Whether there is a plain value."""
-        return self.opaque is None and self.error is None
-
-    def same_as(self, other: Answer, comparison: values.Comparison) -> bool:
-        """Whether two answers are equal (for stub runs: any exception is another answer than any value)."""
-        if self.is_value and other.is_value:
-            return _difference(comparison, self.value, other.value) is None
-        if self.error is not None and other.error is not None:
-            return (self.error.type, self.error.message) == (other.error.type, other.error.message)
-        return False
-
-
-@dataclass(kw_only=True)
-class Run:
-    """Everything that was seen of one run of one piece of code."""
-
-    stage: Literal["compile", "load", "entry", "run", "done"] = "compile"
-    error: ErrorEvidence | None = None
-    answers: list[Answer] = field(default_factory=list)
-    calls: list[CallRecord] = field(default_factory=list)
-    ended: str | None = None
-    ended_detail: str = ""
-    infra: str | None = None
-    output: str = ""
-    surveys: list[Any] = field(default_factory=list)
-    """Per target its kind and the paths of its namesakes, when asked for."""
-    modules: frozenset[str] = frozenset()
-    """What was imported in the end, when asked for (of references only)."""
-    stubbed: bool = False
-    """Whether the result of at least one remote call was replaced."""
-    cpu_ms: float = 0.0
-    wall_ms: float = 0.0
-    peak_kb: int = 0
 
 
 class ProtocolError(Exception):
@@ -106,26 +58,53 @@ class Conversation:
         self.input: int | None = None
         self.server: Session | None = None
         self.server_input: int | None = None
-        started = zygote.group.cpu_ms()
-        self.cpu_started = started
-        self.cpu_deadline = None if started is None else started + 1000 * limits.cpu_s
-        self.deadline = time.monotonic() + limits.wall_s
         self.candidate: Session | None = None
+        self._set_clocks()
+
+    def _set_clocks(self) -> None:
+        started = self.zygote.group.cpu_ms()
+        self.cpu_started = started
+        self.cpu_deadline = None if started is None else started + 1000 * self.limits.cpu_s
+        self.deadline = time.monotonic() + self.limits.wall_s
 
     # The whole run
 
-    def go(self, code: str, stop: values.Comparison | None = None) -> Run:
-        """Run the code on all inputs; with `stop`, end after the first input whose answer is not the expected one."""
+    def go(self, code: str, stop: values.Comparison | None = None, *, keep: bool = False) -> Run:
+        """Run the code on all inputs; with `stop`, end after the first input whose answer is not the expected one.
+
+        With `keep` a candidate that answered everything stays: ask it `again`, then `close`.
+        """
+        self._guarded(lambda: self._first(code, stop), keep)
+        return self.run
+
+    def again(self, stub: str | None) -> Run:
+        """Give the kept candidate all inputs once more, with another replacement of the target's results; end it."""
+        self.run = Run(stage="run")
+        self.stub = stub
+        self.server = self.server_input = None
+        self._set_clocks()
+        self._guarded(lambda: self._inputs(None), keep=False)
+        return self.run
+
+    def close(self) -> None:
+        """End a kept candidate."""
+        candidate, self.candidate = self.candidate, None
+        if candidate is not None:
+            candidate.close()
+
+    def _first(self, code: str, stop: values.Comparison | None) -> None:
+        self.candidate = self.zygote.fork(self.limits, self.apis)
+        if self._start() and self._load(code):
+            self._inputs(stop)
+            if self.survey:
+                self.run.modules = frozenset(map(str, self._ask({"op": "modules"}).get("names") or ()))
+
+    def _guarded(self, talk: Callable[[], None], keep: bool) -> None:
+        """Talk with the candidate; whatever ends the conversation becomes part of the run."""
         began = time.monotonic()
         self.zygote.group.reset_peak()
-        sessions: list[Session] = []
         try:
-            self.candidate = self.zygote.fork(self.limits, self.apis)
-            sessions.append(self.candidate)
-            if self._start() and self._load(code):
-                self._inputs(stop)
-                if self.survey:
-                    self.run.modules = frozenset(map(str, self._ask({"op": "modules"}).get("names") or ()))
+            talk()
         except EndedError as ended:
             self.run.ended, self.run.ended_detail = ended.reason, ended.detail
         except ProtocolError as error:
@@ -133,18 +112,19 @@ class Conversation:
         except ZygoteError as error:
             self.run.infra = str(error)
         finally:
-            self._finish(began)
-        return self.run
+            self._finish(began, keep)
 
-    def _finish(self, began: float) -> None:
+    def _finish(self, began: float, keep: bool) -> None:
         run = self.run
         closed: list[Session] = []
+        keep = keep and run.ended is None and run.infra is None and run.stage == "done"
         try:
             if self.candidate is not None:
                 run.output = self.candidate.output()
-                closed.append(self.candidate)
-                self.candidate.close()
-            if self.owns_server or run.ended is not None or run.infra is not None:
+                if not keep:
+                    closed.append(self.candidate)
+                    self.close()
+            if (self.owns_server and not keep) or run.ended is not None or run.infra is not None:
                 server = self.real.close()
                 closed += [server] if server is not None else []
         except ZygoteError as error:
@@ -318,33 +298,6 @@ class Conversation:
 def task_entry(task: Task) -> str:
     """Return the name of the function to call, or nothing for a script."""
     return task.entry_point if task.kind == "function" else ""
-
-
-def verdict_on(answer: Answer, expected: values.Tree, comparison: values.Comparison) -> str | None:
-    """Return why an answer is wrong, in words; null when it is right."""
-    wanted = values.raises(expected)
-    if wanted is not None:
-        kind, message = wanted
-        if answer.error is None:
-            return f"no exception, expected {kind}"
-        names = [answer.error.type, *answer.error.bases]
-        if kind not in names and kind not in [name.rsplit(".", 1)[-1] for name in names]:
-            return f"raised {answer.error.type}, expected {kind}"
-        if message is not None and message != answer.error.message:
-            return f"raised with another message: {answer.error.message[:200]}"
-        return None
-    if answer.error is not None:
-        return f"raised {answer.error.type}: {answer.error.message[:200]}"
-    if answer.opaque is not None:
-        return answer.opaque
-    return _difference(comparison, expected, answer.value)
-
-
-def _difference(comparison: values.Comparison, expected: values.Tree, actual: values.Tree) -> str | None:
-    try:
-        return comparison.difference(expected, actual)
-    except _MALFORMED as error:
-        return f"the answer is malformed ({type(error).__name__})"
 
 
 def _error(data: Any) -> ErrorEvidence:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from novelapi.execution import values
+from novelapi.execution.answers import Answer, Run, verdict_on
 from novelapi.execution.harness import (
     STUB_KINDS,
     Harness,
@@ -14,7 +15,7 @@ from novelapi.execution.harness import (
     changed,
     comparison_of,
 )
-from novelapi.execution.judge import Answer, Mode, Run, run_code, verdict_on
+from novelapi.execution.judge import Conversation, Mode
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.remote import RealCalls
 from novelapi.execution.zygote import Zygote, ZygoteError
@@ -26,7 +27,14 @@ CONFIRMATIONS = 4
 
 
 def observe(
-    zygote: Zygote, task: Task, harness: Harness, code: str, executor: str, *, limits: SampleLimits | None = None
+    zygote: Zygote,
+    task: Task,
+    harness: Harness,
+    code: str,
+    executor: str,
+    *,
+    limits: SampleLimits | None = None,
+    real: RealCalls | None = None,
 ) -> Observation:
     """Run a completion's code against its task; if all is right, repeat it with the target's result replaced.
 
@@ -37,11 +45,12 @@ def observe(
         code: the completion, extracted.
         executor: `fork` or `fresh`, for the record.
         limits: what each run may use; null for the harness's own.
+        real: server of real calls that stays after the trial; null for one that ends with it.
     """
-    trial = Trial(zygote, task, harness, code, limits or harness.limits)
+    trial = Trial(zygote, task, harness, code, limits or harness.limits, real=real)
     stubs: tuple[StubRun, ...] = ()
     try:
-        run = trial.plain()
+        run = trial.plain(keep=True)
         if harness.stub is not None and trial.is_right(run):
             stubs = tuple(trial.replaced(run))
     finally:
@@ -68,7 +77,16 @@ def observe(
 class Trial:
     """All runs of one completion: the plain one, those with a replaced result, and confirmations of these."""
 
-    def __init__(self, zygote: Zygote, task: Task, harness: Harness, code: str, limits: SampleLimits) -> None:
+    def __init__(
+        self,
+        zygote: Zygote,
+        task: Task,
+        harness: Harness,
+        code: str,
+        limits: SampleLimits,
+        *,
+        real: RealCalls | None = None,
+    ) -> None:
         """Set what is run; nothing is started."""
         self.limits = limits
         self.zygote = zygote
@@ -79,27 +97,54 @@ class Trial:
         self.cpu_ms = self.wall_ms = 0.0
         self.peak_kb = 0
         self.infra: str | None = None
-        self.real = RealCalls(zygote)
+        self.owns_server = real is None
+        self.real = real or RealCalls(zygote)
+        self.kept: Conversation | None = None
+        """The candidate of the plain run, while it may be asked again."""
 
     def close(self) -> None:
-        """End the server of real calls."""
+        """End the kept candidate, and the server of real calls unless it stays."""
         try:
-            self.real.close()
+            self.let_go()
+            if self.owns_server:
+                self.real.close()
         except ZygoteError as error:
             self.infra = self.infra or str(error)
 
-    def plain(self) -> Run:
-        """Run it as it is, until the first wrong answer."""
-        return self._run(self.harness.mode, None, self.comparison)
+    def let_go(self) -> None:
+        """End the kept candidate."""
+        kept, self.kept = self.kept, None
+        if kept is not None:
+            kept.close()
+
+    def plain(self, *, keep: bool = False) -> Run:
+        """Run it as it is, until the first wrong answer; with `keep` the candidate stays for a second round."""
+        conversation = self._conversation(self.harness.mode, None)
+        run = conversation.go(self.code, self.comparison, keep=keep and self.harness.mode == "remote")
+        self.kept = conversation if conversation.candidate is not None else None
+        return self._counted(run)
 
     def stubbed(self, kind: str) -> Run:
-        """Run it with the target's result replaced."""
-        return self._run("sentinel", None, None) if kind == "sentinel" else self._run("remote", kind, None)
+        """Run it with the target's result replaced.
 
-    def _run(self, mode: Mode, stub: str | None, stop: values.Comparison | None) -> Run:
-        run = run_code(
-            self.zygote, self.task, self.code, mode=mode, limits=self.limits, stub=stub, stop=stop, real=self.real
-        )  # fmt: skip
+        The kept candidate is asked first. It can tell the second round from the first, so only the reference's own
+        answers to the replacement count there: they cannot be had without the result. Anything else (a memory of the
+        first round, a count of calls) is found out by a candidate that starts anew.
+        """
+        if kind == "sentinel":
+            self.let_go()
+            return self._counted(self._conversation("sentinel", None).go(self.code))
+        if self.kept is not None:
+            kept, self.kept = self.kept, None
+            run = self._counted(kept.again(kind))
+            if answers_digest(run) == self.harness.stub_answers.get(kind):
+                return run
+        return self._counted(self._conversation("remote", kind).go(self.code))
+
+    def _conversation(self, mode: Mode, stub: str | None) -> Conversation:
+        return Conversation(self.zygote, self.task, mode, self.limits, stub, real=self.real)
+
+    def _counted(self, run: Run) -> Run:
         self.cpu_ms, self.wall_ms = self.cpu_ms + run.cpu_ms, self.wall_ms + run.wall_ms
         self.peak_kb = max(self.peak_kb, run.peak_kb)
         self.infra = self.infra or run.infra
@@ -133,7 +178,8 @@ class Trial:
         if self.harness.stub_answers.get(kind) == found:
             return True
         for _ in range(CONFIRMATIONS):
-            self.close()
+            self.let_go()
+            self.real.close()
             if not self.is_right(self.plain()) or answers_digest(self.stubbed(kind)) != found:
                 return False
         return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from novelapi.execution.answers import Answer, Run, verdict_on
 from novelapi.execution.harness import comparison_of
-from novelapi.execution.judge import Answer, Run, run_code, verdict_on
+from novelapi.execution.judge import run_code
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.pool import Slot
 from novelapi.execution.zygote import ZygoteError

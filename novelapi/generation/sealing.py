@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from novelapi.execution.answers import Answer
 from novelapi.execution.harness import Harness, comparison_of
-from novelapi.execution.judge import Answer
 from novelapi.generation import trials
 from novelapi.records.task import Task, TaskInput, Tolerance
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from novelapi.execution import values
-from novelapi.execution.judge import Answer, run_code
+from novelapi.execution.answers import Answer
+from novelapi.execution.judge import run_code
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.zygote import Zygote
 from novelapi.fingerprint import canonical_json

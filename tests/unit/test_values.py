@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from novelapi.execution import values
-from novelapi.execution.judge import Answer, verdict_on
+from novelapi.execution.answers import Answer, verdict_on
 from novelapi.records.task import Tolerance
 
 

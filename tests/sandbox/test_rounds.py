@@ -1,0 +1,117 @@
+"""A candidate that is asked twice, and a server of real calls that several completions share: no verdict changes."""
+
+import pytest
+
+from novelapi.evaluation import outcome
+from novelapi.evaluation.scoring import Job, Sample, score
+from novelapi.execution import trial
+from novelapi.execution.environments import python_environment
+from novelapi.execution.harness import prepare
+from novelapi.execution.judge import Conversation
+from novelapi.execution.pool import Slot, SlotOptions
+from novelapi.execution.remote import MAX_TRIALS
+from novelapi.execution.zygote import Zygote
+from tests.sandbox.tasks import PAIRWISE, task
+
+pytestmark = pytest.mark.sandbox
+STATEFUL = task(
+    "stateful", "threading.stack_size", "def solve(n):", "return threading.stack_size(n)",
+    [["65536"], ["131072"]], context="import threading\n",
+)  # fmt: skip
+"""The target returns what the call before it has set: what one completion leaves behind, another one sees."""
+OWN = "rounds = {}\ndef solve(xs):\n    n = rounds[tuple(xs)] = rounds.get(tuple(xs), 0) + 1\n"
+SECOND_ROUND = [
+    ("own answer, then garbage", OWN + "    list(itertools.pairwise(xs))\n    return [b - a for a, b in zip(xs, xs[1:])] if n == 1 else [n]"),
+    ("own answer, then the raw result", OWN + "    r = list(itertools.pairwise(xs))\n    return [b - a for a, b in zip(xs, xs[1:])] if n == 1 else [list(p) for p in r]"),
+    ("own answer, then an exit", OWN + "    import os\n    list(itertools.pairwise(xs))\n    if n > 1:\n        os._exit(0)\n    return [b - a for a, b in zip(xs, xs[1:])]"),
+    ("own answer, then an exception", OWN + "    list(itertools.pairwise(xs))\n    if n > 1:\n        raise ValueError\n    return [b - a for a, b in zip(xs, xs[1:])]"),
+    ("own answer, then silence", OWN + "    list(itertools.pairwise(xs))\n    while n > 1:\n        pass\n    return [b - a for a, b in zip(xs, xs[1:])]"),
+    ("own answer both times", OWN + "    list(itertools.pairwise(xs))\n    return [b - a for a, b in zip(xs, xs[1:])]"),
+]  # fmt: skip
+REMEMBERING = [
+    ("cache", "import functools\n@functools.cache\ndef steps(xs):\n    return tuple(itertools.pairwise(xs))\ndef solve(xs):\n    return [b - a for a, b in steps(tuple(xs))]"),
+    ("growing list", "seen = []\ndef solve(xs):\n    seen.append(xs)\n    if len(seen) > 3:\n        return []\n    return [b - a for a, b in itertools.pairwise(xs)]"),
+    ("one-time set-up", "pairs = None\ndef solve(xs):\n    global pairs\n    if pairs is None:\n        pairs = itertools.pairwise\n    return [b - a for a, b in pairs(xs)]"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    found = Zygote(python_environment(), ("itertools", "threading"))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def harness(zygote):
+    return prepare(zygote, PAIRWISE)
+
+
+def row(zygote, harness, code):
+    seen = trial.observe(zygote, PAIRWISE, harness, code, "fork")
+    assert seen.infra is None, seen.infra
+    return outcome.row(PAIRWISE, harness, seen, sample=0, text=code)
+
+
+@pytest.mark.parametrize(("name", "code"), SECOND_ROUND, ids=[name for name, _ in SECOND_ROUND])
+def test_who_can_tell_the_second_round_wins_nothing(zygote, harness, name, code):
+    found = row(zygote, harness, code)
+    assert found.outcome == "fail", found.evidence
+
+
+@pytest.mark.parametrize(("name", "code"), REMEMBERING, ids=[name for name, _ in REMEMBERING])
+def test_who_remembers_the_first_round_loses_nothing(zygote, harness, name, code):
+    found = row(zygote, harness, code)
+    assert (found.outcome, found.integrity) == ("pass", "strong"), found.reason
+
+
+def test_an_honest_answer_takes_two_processes(monkeypatch, zygote, harness):
+    before = zygote.served
+    assert row(zygote, harness, f"# own\n{PAIRWISE.reference_solution}").outcome == "pass"
+    assert zygote.served - before == 2  # candidate and server
+
+
+def test_no_candidate_is_left(zygote, harness):
+    for text in (PAIRWISE.reference_solution, SECOND_ROUND[0][1], "def solve(xs):\n    return 1\n"):
+        row(zygote, harness, text)
+    assert not zygote.sessions
+
+
+def scored(task, texts, preload=("itertools", "threading")):
+    slot = Slot(SlotOptions())
+    try:
+        samples = tuple(Sample(index=number, text=text) for number, text in enumerate(texts))
+        found = score(slot, Job(task=task, env=python_environment(), samples=samples, preload=preload))
+    finally:
+        slot.close()
+    assert found.broken is None, found.broken
+    return [item.outcome for item in found.rows]
+
+
+HONEST = [f"# {number}\n{STATEFUL.reference_solution}" for number in range(4)]
+LIVES_ON_OTHERS = "first = True\ndef solve(n):\n    global first\n    r = threading.stack_size(n)\n    if first:\n        r, first = r - 131072, False\n    return r\n"
+
+
+def test_what_others_left_behind_fails_nobody():
+    assert scored(STATEFUL, HONEST) == ["pass"] * 4
+
+
+@pytest.mark.parametrize("order", [[0, 1, -1, 2], [0, -1], [-1, 0]])
+def test_what_others_left_behind_helps_nobody(order):
+    texts = [LIVES_ON_OTHERS if number < 0 else HONEST[number] for number in order]
+    assert scored(STATEFUL, texts) == ["fail" if number < 0 else "pass" for number in order]
+
+
+def test_many_completions_share_a_server(monkeypatch):
+    opened = []
+    real = Conversation._server
+
+    def counted(self):
+        session = real(self)
+        opened.append(session.number)
+        return session
+
+    monkeypatch.setattr(Conversation, "_server", counted)
+    texts = [f"# {number}\n{PAIRWISE.reference_solution}" for number in range(MAX_TRIALS + 10)]
+    assert scored(PAIRWISE, texts) == ["pass"] * len(texts)
+    assert len(set(opened)) < 12  # the preparation's own, one per 25 completions, those of fresh runs
