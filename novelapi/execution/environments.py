@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from novelapi.layout import EnvironmentsLayout
 from novelapi.records.environment import Environment, EnvironmentRequest
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
+_END_OF_TIME = "9999-01-01"
 _NETWORK = ("error sending request", "failed to fetch", "dns error", "connection", "timed out", "network")
 
 
@@ -135,22 +135,27 @@ class Environments:
         """Return the lock file for a request and the extras that found no place in it."""
         name = f"{canonicalize_name(request.distribution)}-{request.release}"
         main = [f"{request.distribution}=={request.release}", *request.requirements]
-        lock = self._compile(name, main, request.before, python)
+        lock = self._compile(name, main, request, python)
         left_out: list[str] = []
         for extra in request.extras:
             # what the library itself resolved to is a constraint, so an extra can only come beside it
             try:
-                lock = self._compile(name, [*pins(lock), extra], request.before, python)
+                lock = self._compile(name, [*pins(lock), extra], request, python)
             except UsageError:
                 left_out.append(extra)
         return lock, tuple(left_out)
 
-    def _compile(self, name: str, requirements: Sequence[str], before: datetime, python: Interpreter) -> str:
-        spec = {"requirements": list(requirements), "before": before.isoformat(), "python": python.version}
+    def _compile(self, name: str, requirements: Sequence[str], request: EnvironmentRequest, python: Interpreter) -> str:
+        before = request.before.isoformat()
+        spec: dict[str, object] = {"requirements": list(requirements), "before": before, "python": python.version}
+        if request.undated:
+            spec["undated"] = sorted(request.undated)
         path = self.layout.resolution(f"{name}-{digest(spec, 12)}")
         if path.exists():
             return path.read_text("utf-8")
-        arguments = ["pip", "compile", "-", "--python", str(python.path), "--exclude-newer", before.isoformat()]
+        arguments = ["pip", "compile", "-", "--python", str(python.path), "--exclude-newer", before]
+        for item in request.undated:
+            arguments += ["--exclude-newer-package", f"{item}={_END_OF_TIME}"]
         arguments += ["--generate-hashes", "--no-header", "--no-annotate", "--no-build", "--no-strip-extras"]
         arguments += ["--no-emit-index-url", "--no-emit-find-links"]
         done = self._uv([*arguments, *self._index()], "".join(f"{line}\n" for line in requirements))

@@ -24,6 +24,9 @@ class EnvironmentRequest(Record):
     before: datetime
     """Only files that were uploaded before this moment are considered, UTC."""
 
+    undated: tuple[str, ...] = ()
+    """Distributions of which files of any age are considered."""
+
     requires_python: str | None = None
     """Versions of Python that the release admits."""
 
