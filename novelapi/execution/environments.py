@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -25,7 +26,9 @@ from novelapi.records.environment import Environment, EnvironmentRequest
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
 _END_OF_TIME = "9999-01-01"
-_NETWORK = ("error sending request", "failed to fetch", "dns error", "connection", "timed out", "network")
+_NETWORK = re.compile(
+    r"error sending request|failed to fetch|dns error|\b(?:connection|timed out|network)\b", re.IGNORECASE
+)
 
 
 def python_environment() -> Environment:
@@ -135,18 +138,21 @@ class Environments:
         """Return the lock file for a request and the extras that found no place in it."""
         name = f"{canonicalize_name(request.distribution)}-{request.release}"
         main = [f"{request.distribution}=={request.release}", *request.requirements]
-        lock = self._compile(name, main, request, python)
+        lock = self._compile(name, main, request, python, request.before)
         left_out: list[str] = []
+        later = request.extras_before or request.before
         for extra in request.extras:
             # what the library itself resolved to is a constraint, so an extra can only come beside it
             try:
-                lock = self._compile(name, [*pins(lock), extra], request, python)
+                lock = self._compile(name, [*pins(lock), extra], request, python, later)
             except UsageError:
                 left_out.append(extra)
         return lock, tuple(left_out)
 
-    def _compile(self, name: str, requirements: Sequence[str], request: EnvironmentRequest, python: Interpreter) -> str:
-        before = request.before.isoformat()
+    def _compile(
+        self, name: str, requirements: Sequence[str], request: EnvironmentRequest, python: Interpreter, moment: datetime
+    ) -> str:
+        before = moment.isoformat()
         spec: dict[str, object] = {"requirements": list(requirements), "before": before, "python": python.version}
         if request.undated:
             spec["undated"] = sorted(request.undated)
@@ -270,16 +276,17 @@ def _resolution_error(requirement: str, stderr: str) -> NovelApiError:
             f"the package index does not say when the files for {requirement} were uploaded, so dependencies "
             "of that time cannot be chosen: use an index with upload times (PEP 700)"
         )
-    if any(word in message.lower() for word in _NETWORK):
+    if _NETWORK.search(message):
         return _failure(f"resolving {requirement}", stderr)
-    return UsageError(f"{requirement} cannot be installed here: {_tail(message)}")
+    cause = message.partition(" hint: ")[0]  # hints are about uv's own options
+    return UsageError(f"{requirement} cannot be installed here: {_tail(cause)}")
 
 
 def _failure(action: str, stderr: str) -> NovelApiError:
     message = " ".join(stderr.split())
     if "No space left" in message:
         return NovelApiError(f"{action} failed, the disk is full: free space or set NOVELAPI_ENVS")
-    if any(word in message.lower() for word in _NETWORK):
+    if _NETWORK.search(message):
         return IndexUnavailableError(
             f"{action} failed, the package index did not answer: check the network and run again"
         )

@@ -33,6 +33,9 @@ class EnvironmentRequest(Record):
     requirements: tuple[str, ...] = ()
     """Further requirements that take part in the resolution."""
 
+    extras_before: datetime | None = None
+    """The same moment for the extras and what they bring, UTC; null for that of the rest."""
+
     extras: tuple[str, ...] = ()
     """Further requirements that must not change what the rest resolves to; left out where they cannot be had."""
 

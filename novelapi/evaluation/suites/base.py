@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,7 +27,11 @@ class Need:
     requirements: tuple[str, ...] = ()
     """Further requirements that the suite declares."""
     extras: tuple[str, ...] = ()
-    """What the tests need beside the library; must not change what the rest resolves to."""
+    """What the suite puts beside the library, with markers of the Python; must not change what the rest resolves to."""
+    extras_before: datetime | None = None
+    """Only files uploaded before this moment are considered for them, UTC; null for that of the rest."""
+    runner: str = ""
+    """The one of the extras without which no test can run; empty when the guest program needs none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,21 @@ from novelapi.errors import DataError
 from novelapi.evaluation.extraction import extract
 from novelapi.evaluation.suites.base import Need, Suite, Verdict
 from novelapi.execution.isolated import Limits
+
+EXTRAS = (
+    "pytest==6.2.5; python_version < '3.9'",
+    "pytest==7.1.2; python_version == '3.9'",
+    "pytest==7.2.0; python_version > '3.9'",
+    "numpy==1.21.6; python_version <= '3.9'",
+    "numpy==1.23.0; python_version > '3.9'",
+    "scipy==1.7.1; python_version < '3.9'",
+    "scipy==1.9.1; python_version == '3.9'",
+    "scipy==1.10.1; python_version > '3.9'",
+    "setuptools",
+)
+"""What the suite's own environments hold beside the library (its create_venvs.py), unless the row brings it."""
+MONTH = datetime(2025, 7, 1, tzinfo=UTC)
+"""When the suite was published: what comes with the extras is not newer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +74,8 @@ class Problem:
         """Return pass if all declared tests ran and none failed."""
         failed: dict[str, str] = answer["failed"]
         errors: list[str] = answer["errors"]
-        passed, skipped = len(answer["passed"]), len(answer["skipped"])
+        skips: dict[str, str] = answer["skipped"]
+        passed, skipped = len(answer["passed"]), len(skips)
         reason = None
         if errors:
             reason = errors[0]
@@ -68,7 +85,7 @@ class Problem:
         elif passed + skipped < self.declared:
             reason = f"only {passed + skipped} of {self.declared} tests came to an end"
         elif not passed:
-            reason = f"all {skipped} tests skipped themselves" if skipped else "the file holds no test"
+            reason = f"no test ran: {next(iter(skips.values()))}" if skipped else "the file holds no test"
         return Verdict(reason=reason, passed=passed, failed=len(failed) + len(errors), skipped=skipped)
 
 
@@ -130,7 +147,9 @@ def _need(row: dict[str, Any], place: str) -> Need:
         release=row["version"],
         python=row["python_version"],
         requirements=tuple(text for name, text in sorted(pins.items()) if name != library),
-        extras=("pytest", "setuptools"),  # as in a virtual environment of these Pythons
+        extras=EXTRAS,
+        extras_before=MONTH,
+        runner="pytest",
     )
 
 

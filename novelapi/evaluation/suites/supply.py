@@ -26,7 +26,7 @@ from novelapi.execution.environments import python_environment
 from novelapi.execution.interpreters import Interpreter, installed_interpreters, running_interpreter
 from novelapi.records.environment import Environment, EnvironmentRequest
 
-_PATH = re.compile(r"(?:file://)?/[^\s:'\"`]+")
+_PATH = re.compile(r"(?:file://)?/[^\s:,'\"`)]+")
 _NO_WHEEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\S* ha(?:s|ve) no usable wheels")
 _OLDEST = Version("3.7")
 
@@ -83,8 +83,8 @@ class Supply:
                     continue
                 newer = f"{', '.join(undated)} of any age, without a wheel of the time" if undated else ""
                 notes = tuple(note for note in (python_note, date_note, newer) if note)
-                if env.left_out:
-                    return Supplied(env=None, reason=f"{', '.join(env.left_out)} cannot be had beside it", notes=notes)
+                if need.runner and need.runner not in env.distributions:
+                    return Supplied(env=None, reason=f"{need.runner} cannot be had beside it", notes=notes)
                 return Supplied(env=env, notes=notes)
         return Supplied(env=None, reason=first or "no Python is installed")
 
@@ -150,6 +150,14 @@ class Supply:
 
 
 def _request(need: Need, python: Interpreter, before: datetime) -> EnvironmentRequest:
+    wanted = [Requirement(text) for text in need.extras]
+    own = {canonicalize_name(Requirement(text).name) for text in (need.library, *need.requirements)}
+    marked = {"python_version": ".".join(python.version.split(".")[:2]), "python_full_version": python.version}
+    extras = tuple(
+        f"{item.name}{item.specifier}"
+        for item in wanted
+        if (item.marker is None or item.marker.evaluate(marked)) and canonicalize_name(item.name) not in own
+    )
     return EnvironmentRequest(
         library=need.library,
         distribution=need.library,
@@ -157,11 +165,11 @@ def _request(need: Need, python: Interpreter, before: datetime) -> EnvironmentRe
         before=before,
         requires_python=f"=={python.version}",
         requirements=need.requirements,
-        extras=need.extras,
+        extras=extras,
+        extras_before=max(before, need.extras_before) if need.extras_before else None,
     )
 
 
 def _plain(message: str) -> str:
     """Return a message without paths of this machine and without what only advises."""
-    text = message.partition(" hint: ")[0]
-    return _PATH.sub("...", " ".join(text.split()))
+    return _PATH.sub("...", " ".join(message.partition(" hint: ")[0].split()))

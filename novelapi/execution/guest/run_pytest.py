@@ -1,7 +1,7 @@
 """Runs a test file of an outside suite with pytest against one answer, in a child process.
 
 Request: {"module": name, "code": text of the answer, "test": text of the test file}. The answer is imported by its name
-from the folder above the test file. Answer: {"passed": [names], "failed": {name: message}, "skipped": [names],
+from the folder above the test file. Answer: {"passed": [names], "failed": {name: message}, "skipped": {name: reason},
 "errors": [messages]}. Runs on Python 3.7 too.
 """
 
@@ -16,14 +16,16 @@ class Outcomes:
     """What pytest reports, test by test."""
 
     def __init__(self):
-        self.passed, self.failed, self.skipped, self.errors = [], {}, [], []
+        self.passed, self.failed, self.skipped, self.errors = [], {}, {}, []
 
     def pytest_runtest_logreport(self, report):
         name = report.nodeid.rpartition("/")[2].partition("::")[2]
         if report.failed:
             self.failed[name] = cause(report)
         elif report.skipped:
-            self.skipped.append(name)
+            self.skipped[name] = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)[
+                :300
+            ]
         elif report.when == "call":
             self.passed.append(name)
 
@@ -43,6 +45,7 @@ def cause(report):
 
 def run(folder, request, channel):
     """Run the tests in this process and send what they gave; never returns."""
+    sys.path.insert(0, folder)  # as `python -m pytest` has it
     import pytest
 
     outcomes = Outcomes()
