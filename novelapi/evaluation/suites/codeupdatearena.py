@@ -63,7 +63,7 @@ class Example:
         """Return two runs for the guest program: with the update and without."""
         tests = {"parts": [self.imports, code, self.tests], "call": _TEST.findall(self.tests)}
         cases = [{"id": "with", "update": self.update, **tests}, {"id": "without", "update": "", **tests}]
-        return {"preload": [self.package], "cases": cases, "cpu_s": 60}
+        return {"preload": [self.package], "cases": cases, "cpu_s": 200}
 
     def judge(self, answer: Any) -> Verdict:
         """Return pass if all tests pass with the update and not all without it."""
@@ -128,7 +128,7 @@ SUITE = Suite(
     marker="arena.jsonl",
     source="data/arena.jsonl of github.com/leo-liuzy/CodeUpdateArena",
     script="run_suite",
-    version=2,
-    limits=Limits(wall_s=240, cpu_s=180, memory_mb=16384),
+    version=3,
+    limits=Limits(wall_s=600, cpu_s=240, memory_mb=16384),
     read=read,
 )

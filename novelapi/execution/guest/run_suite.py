@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import resource
+import signal
 import sys
 
 
@@ -25,7 +26,7 @@ def run(case):
         last = error.__traceback__  # not with the traceback module: the update may have replaced what it stands on
         while last.tb_next is not None:
             last = last.tb_next
-        place = last.tb_frame.f_code.co_filename
+        place = last.tb_frame.f_code.co_filename.rpartition("/lib/")[2]  # the rest differs between machines
         return "%s: %s (line %s of %s)" % (type(error).__name__, str(error)[:200], last.tb_lineno, place)
     return None
 
@@ -36,7 +37,7 @@ def in_child(case, cpu_s, answer):
     if pid == 0:
         os.close(answer)
         os.close(read)
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
         os.dup2(2, 1)
         os.write(write, json.dumps(run(case)).encode()[:60000])
         os._exit(0)
@@ -52,7 +53,9 @@ def in_child(case, cpu_s, answer):
     try:
         return json.loads(data.decode())
     except ValueError:
-        return "ended with status %d" % status
+        if os.WIFSIGNALED(status):
+            return "ended by signal %s" % signal.Signals(os.WTERMSIG(status)).name
+        return "ended early with status %d" % os.WEXITSTATUS(status)
 
 
 def main():
