@@ -53,6 +53,8 @@ def run(folder, request, channel):
     arguments = [
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:randomly",
         "-q",
         "--tb=short",
         "--rootdir",
