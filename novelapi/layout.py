@@ -125,6 +125,10 @@ class Layout:
         """Folder of one cell: manifest.json, predictions.jsonl, results.jsonl, summary.json."""
         return self.experiment(experiment) / safe_name(cell)
 
+    def suite(self, suite: str, answers: str) -> Path:
+        """Folder of a run of an outside suite; `answers` says whose."""
+        return self.experiment("suites") / safe_name(f"{suite}-{answers}")
+
     @staticmethod
     def home_of(cell: Path) -> Path | None:
         """Return the home that a cell lies in (`home/results/experiment/cell`), null if it lies elsewhere."""

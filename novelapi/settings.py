@@ -43,6 +43,9 @@ class Settings(BaseSettings):
     pip_config_file: Path | None = Field(default=None, validation_alias="PIP_CONFIG_FILE")
     """pip's own configuration file, if moved."""
 
+    suite_data: Path | None = Field(default=None, validation_alias="NOVELAPI_SUITE_DATA")
+    """Folder of the data of outside suites, one folder each; `evaluate --suite` reads it."""
+
     prefect_api_url: str | None = Field(default=None, validation_alias="PREFECT_API_URL")
     """A Prefect server that already runs; without it a local one is started."""
 

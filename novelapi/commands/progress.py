@@ -6,6 +6,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from novelapi.records.suite import SuiteRow
 from novelapi.records.verdict import ResultRow
 
 if TYPE_CHECKING:
@@ -41,10 +42,15 @@ class Bar:
             self._task = self._progress.add_task(self.title, total=self.total, note="")
         return self
 
-    def add_row(self, row: ResultRow) -> None:
+    def add_row(self, row: ResultRow | SuiteRow) -> None:
         """Count one scored sample."""
         self.counts[row.outcome] += 1
         self.add(" ".join(f"{count} {name}" for name, count in self.counts.items()))
+
+    def say(self, note: str) -> None:
+        """Show what is being done, without counting a unit."""
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, note=note)
 
     def add(self, note: str = "") -> None:
         """Count one unit."""

@@ -25,7 +25,10 @@ from novelapi.layout import EnvironmentsLayout
 from novelapi.records.environment import Environment, EnvironmentRequest
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
-_NETWORK = ("error sending request", "failed to fetch", "dns error", "connection", "timed out", "network")
+_END_OF_TIME = "9999-01-01"
+_NETWORK = re.compile(
+    r"error sending request|failed to fetch|dns error|\b(?:connection|timed out|network)\b", re.IGNORECASE
+)
 
 
 def python_environment() -> Environment:
@@ -135,22 +138,30 @@ class Environments:
         """Return the lock file for a request and the extras that found no place in it."""
         name = f"{canonicalize_name(request.distribution)}-{request.release}"
         main = [f"{request.distribution}=={request.release}", *request.requirements]
-        lock = self._compile(name, main, request.before, python)
+        lock = self._compile(name, main, request, python, request.before)
         left_out: list[str] = []
+        later = request.extras_before or request.before
         for extra in request.extras:
             # what the library itself resolved to is a constraint, so an extra can only come beside it
             try:
-                lock = self._compile(name, [*pins(lock), extra], request.before, python)
+                lock = self._compile(name, [*pins(lock), extra], request, python, later)
             except UsageError:
                 left_out.append(extra)
         return lock, tuple(left_out)
 
-    def _compile(self, name: str, requirements: Sequence[str], before: datetime, python: Interpreter) -> str:
-        spec = {"requirements": list(requirements), "before": before.isoformat(), "python": python.version}
+    def _compile(
+        self, name: str, requirements: Sequence[str], request: EnvironmentRequest, python: Interpreter, moment: datetime
+    ) -> str:
+        before = moment.isoformat()
+        spec: dict[str, object] = {"requirements": list(requirements), "before": before, "python": python.version}
+        if request.undated:
+            spec["undated"] = sorted(request.undated)
         path = self.layout.resolution(f"{name}-{digest(spec, 12)}")
         if path.exists():
             return path.read_text("utf-8")
-        arguments = ["pip", "compile", "-", "--python", str(python.path), "--exclude-newer", before.isoformat()]
+        arguments = ["pip", "compile", "-", "--python", str(python.path), "--exclude-newer", before]
+        for item in request.undated:
+            arguments += ["--exclude-newer-package", f"{item}={_END_OF_TIME}"]
         arguments += ["--generate-hashes", "--no-header", "--no-annotate", "--no-build", "--no-strip-extras"]
         arguments += ["--no-emit-index-url", "--no-emit-find-links"]
         done = self._uv([*arguments, *self._index()], "".join(f"{line}\n" for line in requirements))
@@ -265,16 +276,17 @@ def _resolution_error(requirement: str, stderr: str) -> NovelApiError:
             f"the package index does not say when the files for {requirement} were uploaded, so dependencies "
             "of that time cannot be chosen: use an index with upload times (PEP 700)"
         )
-    if any(word in message.lower() for word in _NETWORK):
+    if _NETWORK.search(message):
         return _failure(f"resolving {requirement}", stderr)
-    return UsageError(f"{requirement} cannot be installed here: {_tail(message)}")
+    cause = message.partition(" hint: ")[0]  # hints are about uv's own options
+    return UsageError(f"{requirement} cannot be installed here: {_tail(cause)}")
 
 
 def _failure(action: str, stderr: str) -> NovelApiError:
     message = " ".join(stderr.split())
     if "No space left" in message:
         return NovelApiError(f"{action} failed, the disk is full: free space or set NOVELAPI_ENVS")
-    if any(word in message.lower() for word in _NETWORK):
+    if _NETWORK.search(message):
         return IndexUnavailableError(
             f"{action} failed, the package index did not answer: check the network and run again"
         )

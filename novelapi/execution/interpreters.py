@@ -50,7 +50,7 @@ def find_interpreter(requires: str | None) -> Interpreter:
     if admitted.contains(running.version):
         return running
     here = Version(running.version)
-    found = [item for item in _installed() if admitted.contains(item.version)]
+    found = [item for item in installed_interpreters() if admitted.contains(item.version)]
     if not found:
         raise PrerequisiteError(
             f"this release needs Python {requires} and none is installed: run `uv python install '{requires}'`"
@@ -61,7 +61,8 @@ def find_interpreter(requires: str | None) -> Interpreter:
     return min(found, key=lambda item: Version(item.version))
 
 
-def _installed() -> Iterator[Interpreter]:
+def installed_interpreters() -> Iterator[Interpreter]:
+    """Yield the Pythons that uv knows and those beside the running one or in pyenv; some may be yielded twice."""
     yield from _from_uv()
     for folder in dict.fromkeys((Path(sys.base_prefix).resolve().parent, Path.home() / ".pyenv" / "versions")):
         for path in sorted(folder.glob("*/bin/python3")):

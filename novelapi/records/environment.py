@@ -24,11 +24,17 @@ class EnvironmentRequest(Record):
     before: datetime
     """Only files that were uploaded before this moment are considered, UTC."""
 
+    undated: tuple[str, ...] = ()
+    """Distributions of which files of any age are considered."""
+
     requires_python: str | None = None
     """Versions of Python that the release admits."""
 
     requirements: tuple[str, ...] = ()
     """Further requirements that take part in the resolution."""
+
+    extras_before: datetime | None = None
+    """The same moment for the extras and what they bring, UTC; null for that of the rest."""
 
     extras: tuple[str, ...] = ()
     """Further requirements that must not change what the rest resolves to; left out where they cannot be had."""
