@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from novelapi.commands._shared import BackendName, BackendOption, ImageOption, choose_backend
+
 
 def register(app: typer.Typer) -> None:
     """Add the verbs."""
@@ -23,6 +25,8 @@ def evaluate(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     fresh: Annotated[bool, typer.Option(help="Start over.")] = False,
     unsafe: Annotated[bool, typer.Option(help="Run without any sandbox (recorded in the manifest).")] = False,
+    backend: BackendOption = BackendName.bubblewrap,
+    docker_image: ImageOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Score predictions against tasks."""
@@ -31,7 +35,7 @@ def evaluate(
     summary = scoring.run(
         scoring.Request(
             predictions=predictions, tasks=tasks, out=out, slots=jobs, fresh=fresh, isolate=not unsafe,
-            now=datetime.now(UTC),
+            backend=choose_backend(backend, docker_image, unsafe=unsafe), now=datetime.now(UTC),
         )
     )  # fmt: skip
     scoring.report(summary, as_json=as_json, echo=typer.echo)
@@ -40,6 +44,8 @@ def evaluate(
 def score(
     run: Annotated[Path, typer.Argument(help="Folder of an earlier evaluation or cell.")],
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    backend: BackendOption = BackendName.bubblewrap,
+    docker_image: ImageOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Extract and score the stored outputs of a run again."""
@@ -48,7 +54,7 @@ def score(
     summary = scoring.run(
         scoring.Request(
             predictions=run / "predictions.jsonl", tasks=run / "tasks.jsonl", out=run, slots=jobs, fresh=True,
-            isolate=True, now=datetime.now(UTC),
+            isolate=True, backend=choose_backend(backend, docker_image), now=datetime.now(UTC),
         )
     )  # fmt: skip
     scoring.report(summary, as_json=as_json, echo=typer.echo)

@@ -89,6 +89,7 @@ class V1:
             OSError: a hierarchy is missing or not writable.
         """
         self.paths = {kind: _ROOT / kind / name for kind in ("memory", "pids", "cpuacct")}
+        self.ours = True
         made: list[Path] = []
         try:
             for path in self.paths.values():
@@ -103,6 +104,13 @@ class V1:
                 path.rmdir()
             raise
 
+    @classmethod
+    def of(cls, paths: dict[str, Path]) -> V1:
+        """Return the accounting of groups that somebody else made and will remove."""
+        found = cls.__new__(cls)
+        found.paths, found.ours = paths, False
+        return found
+
     def add(self, pid: int) -> None:
         """Put a process into all three."""
         for path in self.paths.values():
@@ -113,8 +121,9 @@ class V1:
         return int((self.paths["cpuacct"] / "cpuacct.usage").read_text()) / 1e6
 
     def reset_peak(self) -> None:
-        """Write to memory.max_usage_in_bytes."""
-        _write(self.paths["memory"] / "memory.max_usage_in_bytes", 0)
+        """Write to memory.max_usage_in_bytes (of another's group only root may: before that the peak is its own)."""
+        with contextlib.suppress(PermissionError):
+            _write(self.paths["memory"] / "memory.max_usage_in_bytes", 0)
 
     def peak_kb(self) -> int | None:
         """Read memory.max_usage_in_bytes."""
@@ -133,7 +142,7 @@ class V1:
 
     def close(self) -> None:
         """Remove the groups; their processes are dead by now."""
-        for path in self.paths.values():
+        for path in self.paths.values() if self.ours else ():
             _remove(path)
 
 
@@ -149,6 +158,7 @@ class V2:
             OSError: the parent is not writable or does not hand the controllers down.
         """
         self.path = parent / name
+        self.ours = True
         self.path.mkdir()
         try:
             _write(self.path / "memory.max", memory_bytes)
@@ -158,6 +168,13 @@ class V2:
         except OSError:
             self.path.rmdir()
             raise
+
+    @classmethod
+    def of(cls, path: Path) -> V2:
+        """Return the accounting of a group that somebody else made and will remove."""
+        found = cls.__new__(cls)
+        found.path, found.ours = path, False
+        return found
 
     def add(self, pid: int) -> None:
         """Put a process into the group."""
@@ -188,7 +205,8 @@ class V2:
 
     def close(self) -> None:
         """Remove the group."""
-        _remove(self.path)
+        if self.ours:
+            _remove(self.path)
 
 
 def make_group(name: str, memory_bytes: int, processes: int) -> Group:
@@ -205,6 +223,30 @@ def make_group(name: str, memory_bytes: int, processes: int) -> Group:
             return V2(parent, name, memory_bytes, processes)
         except (OSError, IndexError):
             return NoGroup()
+    return NoGroup()
+
+
+def group_of(pid: int, name: str) -> Group:
+    """Return the accounting of the group that a process of another program is in; nothing is made or moved.
+
+    Args:
+        pid: the process.
+        name: what the group's path must hold, so that a wrong pid is noticed (a container's id).
+    """
+    try:
+        lines = Path("/proc", str(pid), "cgroup").read_text().splitlines()
+    except OSError:
+        return NoGroup()
+    places: dict[str, str] = {}
+    for line in lines:
+        _, kinds, place = line.split(":", 2)
+        if name in place:
+            places |= dict.fromkeys(kinds.split(","), place.lstrip("/"))
+    paths = {kind: _ROOT / kind / places[kind] for kind in ("memory", "pids", "cpuacct") if kind in places}
+    if len(paths) == 3 and all(path.is_dir() for path in paths.values()):
+        return V1.of(paths)
+    if "" in places and (_ROOT / places[""] / "cpu.stat").exists():
+        return V2.of(_ROOT / places[""])
     return NoGroup()
 
 

@@ -27,7 +27,7 @@ class RealCalls:
             ZygoteError: it refused to start.
         """
         if self.session is None:
-            self.session = self.zygote.fork(limits, apis)
+            self.session = self.zygote.fork(limits, apis, role="server")
             self.session.send(opening, deadline)
         else:
             self.session.send({"op": "begin", "stub": opening["stub"]}, deadline)
