@@ -169,22 +169,23 @@ class Container:
                     return link
                 link.close()
                 break
-            if not self._exists():
+            if self._state() not in ("created", "running"):
                 break
         raise ZygoteError(
             f"the container of {self.plan.parent.env.key} ended before it answered: its image "
             f"{self.plan.image} must hold the system libraries that {self.plan.parent.env.python} needs"
         )
 
-    def _exists(self) -> bool:
+    def _state(self) -> str:
+        """Return the daemon's word for its state; empty when it is gone."""
         from docker.errors import NotFound  # noqa: PLC0415 - an extra
 
         with docker_daemon.asking("looking at the container"):
             try:
                 self._container.reload()
             except NotFound:
-                return False
-            return self._container.status in ("created", "running")
+                return ""
+            return str(self._container.status)
 
     @property
     def alive(self) -> bool:
@@ -245,7 +246,7 @@ class Container:
         """
         self.link.close()
         deadline = time.monotonic() + _END_S
-        while self._exists() and time.monotonic() < deadline:
+        while self._state() and time.monotonic() < deadline:
             time.sleep(0.02)
         self._remove()
 

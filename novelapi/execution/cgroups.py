@@ -89,7 +89,6 @@ class V1:
             OSError: a hierarchy is missing or not writable.
         """
         self.paths = {kind: _ROOT / kind / name for kind in ("memory", "pids", "cpuacct")}
-        self.ours = True
         made: list[Path] = []
         try:
             for path in self.paths.values():
@@ -106,9 +105,9 @@ class V1:
 
     @classmethod
     def of(cls, paths: dict[str, Path]) -> V1:
-        """Return the accounting of groups that somebody else made and will remove."""
+        """Return the accounting of groups that are there already."""
         found = cls.__new__(cls)
-        found.paths, found.ours = paths, False
+        found.paths = paths
         return found
 
     def add(self, pid: int) -> None:
@@ -121,9 +120,8 @@ class V1:
         return int((self.paths["cpuacct"] / "cpuacct.usage").read_text()) / 1e6
 
     def reset_peak(self) -> None:
-        """Write to memory.max_usage_in_bytes (of another's group only root may: before that the peak is its own)."""
-        with contextlib.suppress(PermissionError):
-            _write(self.paths["memory"] / "memory.max_usage_in_bytes", 0)
+        """Write to memory.max_usage_in_bytes."""
+        _write(self.paths["memory"] / "memory.max_usage_in_bytes", 0)
 
     def peak_kb(self) -> int | None:
         """Read memory.max_usage_in_bytes."""
@@ -142,7 +140,7 @@ class V1:
 
     def close(self) -> None:
         """Remove the groups; their processes are dead by now."""
-        for path in self.paths.values() if self.ours else ():
+        for path in self.paths.values():
             _remove(path)
 
 
@@ -158,7 +156,6 @@ class V2:
             OSError: the parent is not writable or does not hand the controllers down.
         """
         self.path = parent / name
-        self.ours = True
         self.path.mkdir()
         try:
             _write(self.path / "memory.max", memory_bytes)
@@ -171,9 +168,9 @@ class V2:
 
     @classmethod
     def of(cls, path: Path) -> V2:
-        """Return the accounting of a group that somebody else made and will remove."""
+        """Return the accounting of a group that is there already."""
         found = cls.__new__(cls)
-        found.path, found.ours = path, False
+        found.path = path
         return found
 
     def add(self, pid: int) -> None:
@@ -205,8 +202,54 @@ class V2:
 
     def close(self) -> None:
         """Remove the group."""
-        if self.ours:
-            _remove(self.path)
+        _remove(self.path)
+
+
+class Borrowed:
+    """A group that another program made and removes when it likes: what was read last stays known."""
+
+    def __init__(self, group: V1 | V2) -> None:
+        """Wrap it."""
+        self.kind = group.kind
+        self._group = group
+        self._cpu_ms: float | None = None
+        self._peak_kb: int | None = None
+        self._oom_kills = 0
+
+    def add(self, pid: int) -> None:
+        """Do nothing: its maker says who is in it."""
+
+    def cpu_ms(self) -> float | None:
+        """Read the CPU time."""
+        with contextlib.suppress(OSError):
+            self._cpu_ms = self._group.cpu_ms()
+        return self._cpu_ms
+
+    def reset_peak(self) -> None:
+        """Start a new measurement where that is allowed; else the peak is the group's own."""
+        with contextlib.suppress(OSError):
+            self._group.reset_peak()
+
+    def peak_kb(self) -> int | None:
+        """Read the peak."""
+        with contextlib.suppress(OSError):
+            self._peak_kb = self._group.peak_kb()
+        return self._peak_kb
+
+    def used_bytes(self) -> int | None:
+        """Read the memory in use; null when the group is gone."""
+        with contextlib.suppress(OSError):
+            return self._group.used_bytes()
+        return None
+
+    def oom_kills(self) -> int:
+        """Read the count."""
+        with contextlib.suppress(OSError):
+            self._oom_kills = self._group.oom_kills()
+        return self._oom_kills
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def make_group(name: str, memory_bytes: int, processes: int) -> Group:
@@ -244,9 +287,9 @@ def group_of(pid: int, name: str) -> Group:
             places |= dict.fromkeys(kinds.split(","), place.lstrip("/"))
     paths = {kind: _ROOT / kind / places[kind] for kind in ("memory", "pids", "cpuacct") if kind in places}
     if len(paths) == 3 and all(path.is_dir() for path in paths.values()):
-        return V1.of(paths)
+        return Borrowed(V1.of(paths))
     if "" in places and (_ROOT / places[""] / "cpu.stat").exists():
-        return V2.of(_ROOT / places[""])
+        return Borrowed(V2.of(_ROOT / places[""]))
     return NoGroup()
 
 

@@ -1,8 +1,12 @@
 """One daemon for all tests of a session, or a skip with the reason."""
 
+import shutil
+
 import pytest
 
 from novelapi.adapters.docker_sandbox import DockerBackend
+from novelapi.execution.pool import SlotOptions
+from tests.docker.bench import Bench
 from tests.docker.daemon import Daemon, reason_against
 from tests.redteam.ground import Ground
 
@@ -43,3 +47,26 @@ def ground(backend):
     yield found
     found.zygote.close()
     launcher.close()
+
+
+def bench(options):
+    found = Bench(options)
+    yield found
+    found.slot.close()
+
+
+@pytest.fixture(scope="module")
+def docker(backend):
+    yield from bench(SlotOptions(backend=backend))
+
+
+@pytest.fixture(scope="module")
+def fresh(backend):
+    yield from bench(SlotOptions(backend=backend, warm=False))
+
+
+@pytest.fixture(scope="module")
+def bubblewrap():
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed (apt install bubblewrap): nothing to compare with")
+    yield from bench(SlotOptions())
