@@ -30,20 +30,13 @@ def connect() -> DockerClient:
     """
     try:
         import docker  # noqa: PLC0415 - an extra
-        from docker.constants import DEFAULT_DOCKER_API_VERSION  # noqa: PLC0415
         from docker.errors import DockerException  # noqa: PLC0415
     except ImportError as error:
         raise PrerequisiteError(_INSTALL) from error
     try:
-        # Left to find the version out for itself, a client that finds no daemon would keep its socket open.
-        unversioned = docker.from_env(timeout=TIMEOUT_S, version=DEFAULT_DOCKER_API_VERSION)
-        try:
-            version = str(unversioned.api.version(api_version=False)["ApiVersion"])
-        finally:
-            unversioned.close()
+        return docker.from_env(timeout=TIMEOUT_S)  # asks the daemon for its version
     except (DockerException, OSError) as error:
         raise PrerequisiteError(_START.format(reason=_cause(error))) from error
-    return docker.from_env(timeout=TIMEOUT_S, version=version)
 
 
 @contextmanager
