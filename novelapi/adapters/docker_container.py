@@ -234,9 +234,10 @@ class Container:
         return ContainerParent(self, self._number, read)
 
     def kill(self) -> None:
-        """End it at once, with everything in it."""
+        """End it at once, with everything in it; where the daemon is silent it ends by its closed connection."""
         self.link.close()
-        self._remove()
+        with contextlib.suppress(ZygoteError):
+            self._remove()
 
     def close(self) -> None:
         """Hang up, upon which it ends and is removed; see to it that it is gone.
@@ -285,8 +286,7 @@ class ContainerParent:
 
     def last_words(self) -> str:
         """End the container and return the last line that the parent printed."""
-        with contextlib.suppress(ZygoteError):  # what it printed matters more than that its container stays a while
-            self.container.kill()
+        self.container.kill()
         os.set_blocking(self._output, False)
         words = b""
         deadline = time.monotonic() + 5

@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novelapi.adapters import docker_daemon, docker_image
@@ -100,6 +101,8 @@ class DockerLauncher:
             if (other != key and container not in busy) or not container.alive:
                 self._containers.pop(other).close()
         if key not in self._containers:
+            if not Path(parent.env.python).exists():
+                raise ZygoteError(f"the environment {parent.env.key} is gone: run `novelapi env check`, then again")
             self._containers[key] = Container(self.client, self._plan(parent))
         self._parents.append(self._containers[key].start(parent, control))
         return self._parents[-1]

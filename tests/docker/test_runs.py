@@ -94,6 +94,19 @@ def test_a_container_killed_under_way(tmp_path, backend, client):
     assert {item.id for item in ours(client)} == before
 
 
+def test_an_environment_that_is_gone_is_no_failure_of_the_model(tmp_path, backend):
+    gone = python_environment().model_copy(update={"key": "gone-1", "prefix": "/gone", "python": "/gone/bin/python3"})
+    request = Evaluation(
+        tasks={PAIRWISE.task_id: PAIRWISE}, results=tmp_path / "results.jsonl", environment_of=lambda *_: gone,
+        predictions={PAIRWISE.task_id: Prediction(task_id=PAIRWISE.task_id, samples=(GOLD,))},
+        options=SlotOptions(backend=backend),
+    )  # fmt: skip
+    evaluate(request)
+    row = read_results(tmp_path / "results.jsonl")[0]
+    assert (row.outcome, row.label) == ("unscored", None)
+    assert "novelapi env check" in row.reason
+
+
 def test_workers_in_parallel(tmp_path, backend, client):
     """Each worker has its own container and its own users, so limits per user do not add up."""
     samples = {
