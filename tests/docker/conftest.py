@@ -70,3 +70,12 @@ def bubblewrap():
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed (apt install bubblewrap): nothing to compare with")
     yield from bench(SlotOptions())
+
+
+@pytest.fixture(scope="session")
+def in_bubblewrap():
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed (apt install bubblewrap): nothing to compare with")
+    found = Ground()
+    yield found
+    found.zygote.close()

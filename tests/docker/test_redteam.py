@@ -9,6 +9,7 @@ from tests.redteam import forgeries, honest, reaches
 
 pytestmark = pytest.mark.docker
 FORGED = [(f"{kind}: {name}", code) for kind, rows in forgeries.ALL.items() for name, code, _ in rows]
+ALL = [*FORGED, *reaches.ATTACKS, *honest.SOLUTIONS]
 WEAK_AT_BEST = "the spy's own closure, and another answer when replaced"
 SLACK_S = 1.0
 
@@ -33,6 +34,14 @@ def test_no_way_out(ground, name, code):
     row = ground.run(code)
     assert ("REACHED" in row.evidence.get("stdout", "")) == (name in OTHERWISE), row.evidence["stdout"]
     assert row.outcome == "fail"
+
+
+@pytest.mark.parametrize(("name", "code"), ALL, ids=[row[0] for row in ALL])
+def test_the_verdict_is_that_of_bubblewrap(ground, in_bubblewrap, name, code):
+    here, there = ground.run(code), in_bubblewrap.run(code)
+    assert (here.outcome, here.label, here.integrity, here.evidence.get("ended")) == (
+        there.outcome, there.label, there.integrity, there.evidence.get("ended"),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "code"), reaches.RESOURCES, ids=[row[0] for row in reaches.RESOURCES])

@@ -24,6 +24,8 @@ from novelapi.execution.pool import SlotOptions
 from novelapi.execution.zygote import Zygote, ZygoteError
 from novelapi.records.prediction import Prediction
 from tests.docker.daemon import Daemon
+from tests.redteam import honest
+from tests.redteam.ground import Ground
 from tests.sandbox.tasks import FMEAN, PAIRWISE
 
 pytestmark = pytest.mark.docker
@@ -188,6 +190,25 @@ def test_an_image_without_system_libraries(backend, client):
             Zygote(python_environment(), launcher=bare)
     finally:
         bare.close()
+
+
+def test_an_image_of_ones_own(docker_host, tmp_path):
+    """Made from what the loader finds; honest solutions pass in it, and of the host's programs only a few are there."""
+    done = novelapi("env", "image", "own-libraries:1", "--json", NOVELAPI_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["bytes"] < 100e6
+    backend = DockerBackend(image="own-libraries:1")
+    backend.check()
+    launcher = backend.open()
+    found = Ground(launcher)
+    try:
+        for name, code in honest.SOLUTIONS:
+            assert found.run(code).outcome == "pass", name
+        seen = found.run("import os\nprint(sorted(os.listdir('/usr/bin')))\ndef solve(xs):\n    return None\n")
+        assert seen.evidence["stdout"].strip() == "['cat', 'echo', 'env', 'false', 'ls', 'sh', 'sleep', 'true']"
+    finally:
+        found.zygote.close()
+        launcher.close()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK leaves a refused socket open

@@ -93,6 +93,13 @@ def test_flags_that_exclude_each_other(files, flags, words):
     assert (code, words in message) == (2, True)
 
 
+@pytest.mark.parametrize("name", ["Upper", "with space", "", "a:b:c", "-x"])
+def test_a_name_that_no_image_can_have(name, monkeypatch, tmp_path):
+    monkeypatch.setenv("NOVELAPI_HOME", str(tmp_path))
+    code, message = refusal("env", "image", "--", name)
+    assert (code, "no name of an image" in message) == (2, True)
+
+
 def test_an_unknown_backend(files):
     with pytest.raises(Exception, match=r"'podman' is not one of .*bubblewrap.*docker") as caught:
         app([*map(str, files), "--backend", "podman"], standalone_mode=False)
