@@ -212,6 +212,7 @@ def test_an_image_of_ones_own(docker_host, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK leaves a refused socket open
+@pytest.mark.usefixtures("daemon")  # the skip, where none can be started
 def test_a_daemon_that_dies_under_way(tmp_path, monkeypatch):
     """The run ends with the remedy or with unscored rows; when the daemon is back, the next one scores the rest."""
     daemon = Daemon()
