@@ -324,6 +324,7 @@ class ContainerParent:
 WEAKER = (
     "samples have no namespaces of their own: user ids tell them apart, and they see their container's process table",
     "scratch folders are emptied between samples, not mounted anew",
+    "a child that goes on when its first process has ended is ended a moment later, and may answer in between",
     "memory is limited per container: a sample that takes it all is ended first, by its place in the kernel's queue",
 )
 """For the manifest; docs/integrity.md has the same in full."""

@@ -119,7 +119,7 @@ def test_workers_in_parallel(tmp_path, backend, client):
     assert [row.outcome for row in rows] == ["pass"] * 3 + ["fail"] + ["pass" if n % 3 else "fail" for n in range(12)]
     assert finished.isolation["sandbox"] == "docker"
     assert finished.isolation["namespaces_of"] == "container"
-    assert len(finished.isolation["weaker"]) == 3
+    assert len(finished.isolation["weaker"]) == 4
     running = client.containers.list(all=True, filters={"label": docker_daemon.LABEL}, ignore_removed=True)
     assert not [item for item in running if item.labels[docker_daemon.LABEL].split("/")[2] != str(os.getpid())]
 
