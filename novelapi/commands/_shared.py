@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import date
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +16,32 @@ from novelapi.errors import UsageError
 
 if TYPE_CHECKING:
     from novelapi.discovery.discover import Progress
+    from novelapi.execution.launcher import Backend
 
+
+class BackendName(StrEnum):
+    """What holds the code of completions."""
+
+    bubblewrap = "bubblewrap"
+    docker = "docker"
+
+
+BackendOption = Annotated[
+    BackendName,
+    typer.Option(
+        "--backend",
+        help="What holds the completions: bubblewrap, or one hardened Docker container per environment (where "
+        "namespaces are refused; what is weaker stands in docs/integrity.md and the manifest).",
+    ),
+]
+ImageOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="With --backend docker: an image on this machine with system libraries of its own; without it the host's "
+        "are bound read-only. No image is ever pulled.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 OfflineOption = Annotated[
     bool, typer.Option("--offline", help="Use recorded answers of the package index, whatever their age.")
@@ -76,3 +102,20 @@ def telling() -> Generator[Progress]:
         return
     with console.status("") as status:
         yield status.update
+
+
+def choose_backend(name: BackendName, image: str | None, *, unsafe: bool = False) -> Backend | None:
+    """Return the backend that flags ask for; null for this host's own sandbox.
+
+    Raises:
+        UsageError: the flags exclude each other.
+    """
+    if name is not BackendName.docker:
+        if image is not None:
+            raise UsageError("--docker-image belongs to --backend docker: give both or neither")
+        return None
+    if unsafe:
+        raise UsageError("--unsafe runs without any sandbox, --backend docker in one: give one of them")
+    from novelapi.adapters.docker_sandbox import DockerBackend
+
+    return DockerBackend(image=image)

@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from novelapi.commands._shared import JsonOption, print_json
+from novelapi.commands._shared import (
+    BackendName,
+    BackendOption,
+    ImageOption,
+    JsonOption,
+    choose_backend,
+    print_json,
+)
 from novelapi.errors import PrerequisiteError
 
 if TYPE_CHECKING:
+    from novelapi.execution.launcher import Backend, Launcher
     from novelapi.execution.zygote import Zygote
     from novelapi.records.checkup import Checkup
 
@@ -19,9 +27,14 @@ def register(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def doctor(*, as_json: JsonOption = False) -> None:
+def doctor(
+    *,
+    backend: BackendOption = BackendName.bubblewrap,
+    docker_image: ImageOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Look for prerequisites and run five attacks and two honest solutions in the real sandbox."""
-    found = examine()
+    found = examine(choose_backend(backend, docker_image))
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:
@@ -35,8 +48,12 @@ def doctor(*, as_json: JsonOption = False) -> None:
         raise PrerequisiteError("completions cannot be scored safely: " + "; ".join(words))
 
 
-def examine() -> Checkup:
-    """Look for everything; run the trials if a sandbox can be started."""
+def examine(backend: Backend | None = None) -> Checkup:
+    """Look for everything; run the trials if a sandbox can be started.
+
+    Args:
+        backend: what holds the completions; null for this host's own sandbox.
+    """
     from novelapi.evaluation import selftest
     from novelapi.execution import prerequisites
     from novelapi.execution.environments import python_environment
@@ -44,18 +61,24 @@ def examine() -> Checkup:
     from novelapi.records.checkup import Checkup
 
     started: list[Zygote] = []
+    opened: list[Launcher] = []
 
     def start() -> str:
-        started.append(Zygote(python_environment()))
+        if backend is not None:
+            backend.check()
+            opened.append(backend.open())
+        started.append(Zygote(python_environment(), launcher=opened[0] if opened else None))
         return ", ".join(isolation_record(started[0])["namespaces"])
 
     try:
-        needs = prerequisites.look(start)
+        needs = prerequisites.look(start, backend.name if backend else "bubblewrap")
         trials = selftest.trials(started[0]) if started else ()
         isolation = isolation_record(started[0]) if started else {}
     finally:
         for zygote in started:
             zygote.close()
+        for launcher in opened:
+            launcher.close()
     ok = all(item.found for item in needs if item.needed) and bool(trials) and all(item.holds for item in trials)
     return Checkup(ok=ok, prerequisites=needs, trials=trials, isolation=isolation)
 

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from novelapi.execution.environments import Environments
     from novelapi.records.environment import Environment
 
-env = typer.Typer(no_args_is_help=True, help="Build, list, check and prune environments of libraries under test.")
+env = typer.Typer(
+    no_args_is_help=True,
+    help="Build, list, check and prune environments of libraries under test, make an image for them.",
+)
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb with its four parts."""
+    """Add the verb with its five parts."""
     app.add_typer(env, name="env")
 
 
@@ -112,6 +115,26 @@ def prune(
     else:
         verb = "would delete" if dry_run else "deleted"
         typer.echo(f"{verb} {len(doomed)} environments and {len(leftovers)} leftovers, {freed / 1e6:.1f} MB freed")
+
+
+@env.command()
+def image(
+    name: Annotated[str, typer.Argument(help="What to call it, as novelapi:1.")],
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys as `env list` shows them; default: all.")] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a Docker image with the system libraries that environments need, for --docker-image; nothing is pulled."""
+    from novelapi.adapters import docker_image
+    from novelapi.execution.environments import python_environment
+
+    found = _chosen(_environments(), keys or ())
+    chosen = [item for key, item in found.items() if not keys or key in keys]
+    size = docker_image.make(name, [python_environment(), *chosen])
+    if as_json:
+        print_json({"image": name, "bytes": size, "environments": [item.key for item in chosen]})
+    else:
+        typer.echo(f"{name}: {size / 1e6:.1f} MB")
 
 
 def _chosen(environments: Environments, keys: Sequence[str]) -> dict[str, Environment]:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from novelapi.commands._shared import BackendName, BackendOption, ImageOption, choose_backend
 from novelapi.errors import UsageError
 
 
@@ -27,6 +28,8 @@ def evaluate(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     fresh: Annotated[bool, typer.Option(help="Start over.")] = False,
     unsafe: Annotated[bool, typer.Option(help="Run without any sandbox (recorded in the manifest).")] = False,
+    backend: BackendOption = BackendName.bubblewrap,
+    docker_image: ImageOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     suite: Annotated[
         str | None, typer.Option(help="An outside suite in place of --tasks: gitchameleon, codeupdatearena.")
@@ -39,6 +42,8 @@ def evaluate(
 ) -> None:
     """Score predictions against tasks, or run an outside suite."""
     if suite is not None:
+        if backend is not BackendName.bubblewrap or docker_image is not None:
+            raise UsageError("outside suites run in bubblewrap only: leave --backend and --docker-image out")
         _evaluate_suite(
             suite, predictions, tasks=tasks, out=out, jobs=jobs, fresh=fresh, unsafe=unsafe, as_json=as_json,
             gold=gold, data=data, limit=limit,
@@ -53,7 +58,7 @@ def evaluate(
     summary = scoring.run(
         scoring.Request(
             predictions=predictions, tasks=tasks, out=out, slots=jobs, fresh=fresh, isolate=not unsafe,
-            now=datetime.now(UTC),
+            backend=choose_backend(backend, docker_image, unsafe=unsafe), now=datetime.now(UTC),
         )
     )  # fmt: skip
     scoring.report(summary, as_json=as_json, echo=typer.echo)
@@ -84,6 +89,8 @@ def _evaluate_suite(
 def score(
     run: Annotated[Path, typer.Argument(help="Folder of an earlier evaluation or cell.")],
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    backend: BackendOption = BackendName.bubblewrap,
+    docker_image: ImageOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Extract and score the stored outputs of a run again."""
@@ -92,7 +99,7 @@ def score(
     summary = scoring.run(
         scoring.Request(
             predictions=run / "predictions.jsonl", tasks=run / "tasks.jsonl", out=run, slots=jobs, fresh=True,
-            isolate=True, now=datetime.now(UTC),
+            isolate=True, backend=choose_backend(backend, docker_image), now=datetime.now(UTC),
         )
     )  # fmt: skip
     scoring.report(summary, as_json=as_json, echo=typer.echo)

@@ -18,6 +18,7 @@ from novelapi.errors import DataError, PartialError
 from novelapi.evaluation import inputs, outcome, summary
 from novelapi.evaluation import run as evaluation
 from novelapi.execution.environments import python_environment
+from novelapi.execution.launcher import Backend
 from novelapi.execution.pool import SlotOptions
 from novelapi.fingerprint import file_digest
 from novelapi.layout import Layout
@@ -37,6 +38,13 @@ class Request:
     fresh: bool
     isolate: bool
     now: datetime
+    backend: Backend | None = None
+    """What holds the completions; null for this host's own sandbox."""
+
+    @property
+    def backend_name(self) -> str:
+        """Its name on the command line."""
+        return self.backend.name if self.backend else "bubblewrap"
 
 
 def run(request: Request) -> dict[str, Any]:
@@ -51,9 +59,11 @@ def run(request: Request) -> dict[str, Any]:
     predictions = inputs.read_predictions(request.predictions, tasks)
     digests = {"tasks": file_digest(request.tasks), "predictions": file_digest(request.predictions)}
     results = request.out / "results.jsonl"
+    _check_folder(request, digests)
+    if request.backend is not None:
+        request.backend.check()
     if request.fresh:
         results.unlink(missing_ok=True)
-    _check_folder(request, digests)
     jsonl.write_bytes(
         request.out / "manifest.json", _manifest(request, digests, {}, 0.0, {}).model_dump_json(indent=2).encode()
     )
@@ -71,7 +81,7 @@ def run(request: Request) -> dict[str, Any]:
                 results=results,
                 environment_of=environment_of,
                 slots=request.slots,
-                options=SlotOptions(isolate=request.isolate),
+                options=SlotOptions(isolate=request.isolate, backend=request.backend),
                 prompts={key: item.prompt_sha for key, item in predictions.items() if item.prompt_sha},
             ),
             bar.add_row,
@@ -101,13 +111,19 @@ def environment_of(library: str, release: str) -> Environment:
 
 
 def _check_folder(request: Request, digests: dict[str, str]) -> None:
-    """Refuse to mix the results of two task files in one folder."""
+    """Refuse to mix the results of two task files, or of two backends, in one folder."""
     path = request.out / "manifest.json"
     if request.fresh or not path.exists():
         return
-    known = json.loads(path.read_text()).get("inputs", {}).get("tasks")
+    manifest = json.loads(path.read_text())
+    known = manifest.get("inputs", {}).get("tasks")
     if known not in (None, digests["tasks"]):
         raise DataError(f"{request.out} holds results of another task file; choose another --out or give --fresh")
+    backend = manifest.get("spec", {}).get("backend", "bubblewrap")
+    if backend != request.backend_name:
+        raise DataError(
+            f"{request.out} holds results of --backend {backend}; give that one, choose another --out or give --fresh"
+        )
 
 
 def _manifest(
@@ -117,7 +133,12 @@ def _manifest(
     return Manifest(
         kind="evaluation",
         name=request.out.name,
-        spec={"predictions": request.predictions.name, "tasks": request.tasks.name, "jobs": request.slots},
+        spec={
+            "predictions": request.predictions.name,
+            "tasks": request.tasks.name,
+            "jobs": request.slots,
+            "backend": request.backend_name,
+        },
         inputs=digests,
         versions={
             "novelapi": __version__,

@@ -103,6 +103,13 @@ class V1:
                 path.rmdir()
             raise
 
+    @classmethod
+    def of(cls, paths: dict[str, Path]) -> V1:
+        """Return the accounting of groups that are there already."""
+        found = cls.__new__(cls)
+        found.paths = paths
+        return found
+
     def add(self, pid: int) -> None:
         """Put a process into all three."""
         for path in self.paths.values():
@@ -159,6 +166,13 @@ class V2:
             self.path.rmdir()
             raise
 
+    @classmethod
+    def of(cls, path: Path) -> V2:
+        """Return the accounting of a group that is there already."""
+        found = cls.__new__(cls)
+        found.path = path
+        return found
+
     def add(self, pid: int) -> None:
         """Put a process into the group."""
         _write(self.path / "cgroup.procs", pid)
@@ -191,6 +205,53 @@ class V2:
         _remove(self.path)
 
 
+class Borrowed:
+    """A group that another program made and removes when it likes: what was read last stays known."""
+
+    def __init__(self, group: V1 | V2) -> None:
+        """Wrap it."""
+        self.kind = group.kind
+        self._group = group
+        self._cpu_ms: float | None = None
+        self._peak_kb: int | None = None
+        self._oom_kills = 0
+
+    def add(self, pid: int) -> None:
+        """Do nothing: its maker says who is in it."""
+
+    def cpu_ms(self) -> float | None:
+        """Read the CPU time."""
+        with contextlib.suppress(OSError):
+            self._cpu_ms = self._group.cpu_ms()
+        return self._cpu_ms
+
+    def reset_peak(self) -> None:
+        """Start a new measurement where that is allowed; else the peak is the group's own."""
+        with contextlib.suppress(OSError):
+            self._group.reset_peak()
+
+    def peak_kb(self) -> int | None:
+        """Read the peak."""
+        with contextlib.suppress(OSError):
+            self._peak_kb = self._group.peak_kb()
+        return self._peak_kb
+
+    def used_bytes(self) -> int | None:
+        """Read the memory in use; null when the group is gone."""
+        with contextlib.suppress(OSError):
+            return self._group.used_bytes()
+        return None
+
+    def oom_kills(self) -> int:
+        """Read the count."""
+        with contextlib.suppress(OSError):
+            self._oom_kills = self._group.oom_kills()
+        return self._oom_kills
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def make_group(name: str, memory_bytes: int, processes: int) -> Group:
     """Return the best group that this host allows."""
     if (_ROOT / "memory" / "memory.limit_in_bytes").exists():
@@ -205,6 +266,30 @@ def make_group(name: str, memory_bytes: int, processes: int) -> Group:
             return V2(parent, name, memory_bytes, processes)
         except (OSError, IndexError):
             return NoGroup()
+    return NoGroup()
+
+
+def group_of(pid: int, name: str) -> Group:
+    """Return the accounting of the group that a process of another program is in; nothing is made or moved.
+
+    Args:
+        pid: the process.
+        name: what the group's path must hold, so that a wrong pid is noticed (a container's id).
+    """
+    try:
+        lines = Path("/proc", str(pid), "cgroup").read_text().splitlines()
+    except OSError:
+        return NoGroup()
+    places: dict[str, str] = {}
+    for line in lines:
+        _, kinds, place = line.split(":", 2)
+        if name in place:
+            places |= dict.fromkeys(kinds.split(","), place.lstrip("/"))
+    paths = {kind: _ROOT / kind / places[kind] for kind in ("memory", "pids", "cpuacct") if kind in places}
+    if len(paths) == 3 and all(path.is_dir() for path in paths.values()):
+        return Borrowed(V1.of(paths))
+    if "" in places and (_ROOT / places[""] / "cpu.stat").exists():
+        return Borrowed(V2.of(_ROOT / places[""]))
     return NoGroup()
 
 

@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from novelapi.execution import cgroups
-from novelapi.execution.zygote import GROUP_PREFIX, Zygote, ZygoteError, isolation_record
+from novelapi.execution.launcher import GROUP_PREFIX, Backend, Launcher, LocalLauncher
+from novelapi.execution.zygote import Zygote, ZygoteError, isolation_record
 from novelapi.records.environment import Environment
 
 P = TypeVar("P")
@@ -37,6 +38,8 @@ class SlotOptions:
     """False only with the flag --unsafe."""
     warm: bool = True
     """False lets every sample import the library by itself: the fresh-process backend."""
+    backend: Backend | None = None
+    """Where parents run; null for this host, in bubblewrap unless `isolate` is false."""
 
 
 class Slot:
@@ -51,6 +54,15 @@ class Slot:
         self.demoted: dict[str, str] = {}
         """Environments whose samples run fresh, with the reason."""
         self.isolation: dict[str, Any] = {}
+        self._opened: Launcher | None = None
+
+    @property
+    def launcher(self) -> Launcher:
+        """What starts the parents; opened when the first one is asked for."""
+        if self._opened is None:
+            backend = self.options.backend
+            self._opened = backend.open() if backend else LocalLauncher(isolate=self.options.isolate)
+        return self._opened
 
     def zygote(self, env: Environment, preload: Sequence[str] = (), hash_seed: int = 0) -> Zygote:
         """Return a parent of an environment, warm unless the environment is demoted; others' parents are ended first.
@@ -70,7 +82,7 @@ class Slot:
             self._zygotes.pop(key).close()
         for other in [other for other in self._zygotes if other[0] != env.key or len(self._zygotes) >= 2]:
             self._zygotes.pop(other).close()
-        self._zygotes[key] = Zygote(env, modules, isolate=self.options.isolate, hash_seed=hash_seed)
+        self._zygotes[key] = Zygote(env, modules, hash_seed=hash_seed, launcher=self.launcher)
         self.isolation = isolation_record(self._zygotes[key])
         return self._zygotes[key]
 
@@ -92,7 +104,7 @@ class Slot:
     @contextlib.contextmanager
     def fresh(self, env: Environment, hash_seed: int = 0) -> Generator[Zygote]:
         """Yield a parent that imported nothing: its children are fresh processes as far as any library is concerned."""
-        zygote = Zygote(env, (), isolate=self.options.isolate, hash_seed=hash_seed)
+        zygote = Zygote(env, (), hash_seed=hash_seed, launcher=self.launcher)
         try:
             yield zygote
         finally:
@@ -104,10 +116,13 @@ class Slot:
             self._zygotes.pop(key).close()
 
     def close(self) -> None:
-        """End all parents."""
+        """End all parents and free what their launcher holds."""
         for zygote in self._zygotes.values():
             zygote.close()
         self._zygotes.clear()
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
 
 @dataclass(frozen=True, kw_only=True)

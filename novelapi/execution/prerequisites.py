@@ -23,13 +23,18 @@ EXTRAS = {
 """One module of each extra: it is there if the module is."""
 
 
-def look(start: Callable[[], str]) -> tuple[Prerequisite, ...]:
+def look(start: Callable[[], str], backend: str = "bubblewrap") -> tuple[Prerequisite, ...]:
     """Look for everything.
 
     Args:
         start: starts a sandbox and says what holds it; raises NovelApiError where the host refuses.
+        backend: what holds the completions: `bubblewrap`, or `docker`, which needs no bubblewrap and no namespaces.
     """
     found = [_bubblewrap(), _libseccomp()]
+    if backend == "docker":
+        found[0] = found[0].model_copy(update={"needed": False})
+        found += [_uv(), _cgroups(), *_extras(), _container(start)]
+        return tuple(found)
     found.append(_namespaces(start, ready=all(item.found for item in found)))
     found += [_uv(), _cgroups(), *_extras(), _docker()]
     return tuple(found)
@@ -104,6 +109,18 @@ def _extras() -> list[Prerequisite]:
             )
         )  # fmt: skip
     return found
+
+
+def _container(start: Callable[[], str]) -> Prerequisite:
+    """Start a container; the error of a missing SDK, daemon or image holds the remedy itself."""
+    try:
+        detail = start()
+    except NovelApiError as error:
+        words, _, remedy = str(error).partition(": ")
+        return Prerequisite(name="Docker", needed=True, found=False, detail=words, remedy=remedy)
+    return Prerequisite(
+        name="Docker", needed=True, found=True, detail=f"a container with namespaces of its own: {detail}"
+    )
 
 
 def _docker() -> Prerequisite:

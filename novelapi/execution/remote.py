@@ -41,7 +41,7 @@ class RealCalls:
         """
         if self.session is None:
             # The judge's clock bounds each trial; the kernel's own limit bounds the server's whole life.
-            self.session = self.zygote.fork(replace(limits, cpu_s=limits.cpu_s * MAX_TRIALS), apis)
+            self.session = self.zygote.fork(replace(limits, cpu_s=limits.cpu_s * MAX_TRIALS), apis, role="server")
             self.session.send(opening, deadline)
         else:
             self.session.send({"op": "begin", "stub": opening["stub"]}, deadline)

@@ -92,13 +92,7 @@ def find_bwrap() -> str:
 
 def command(box: Box, arguments: Sequence[str]) -> list[str]:
     """Return the whole command line; for root it starts with the launcher that gives root up."""
-    binds: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    sources = [box.env.base_prefix, box.env.prefix, str(GUEST), *map(str, box.extra_ro)]
-    for source in sources:
-        if source not in seen and not source.startswith("/usr/"):
-            seen.add(source)
-            binds.append((os.path.realpath(source), source))
+    binds = own_paths(box.env, box.extra_ro)
     staging = _staging([source for source, _ in binds]) if os.geteuid() == 0 else None
     line = [find_bwrap(), "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", *_system_mounts()]
     for number, (source, place) in enumerate(binds):
@@ -124,19 +118,34 @@ def command(box: Box, arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", str(Path(__file__).with_name("launch.py")), json.dumps(request)]
 
 
+def own_paths(env: Environment, extra_ro: Sequence[Path] = ()) -> list[tuple[str, str]]:
+    """Return (source, place) of what an environment needs beside the system: interpreter, packages, guest code."""
+    places = dict.fromkeys([env.base_prefix, env.prefix, str(GUEST), *map(str, extra_ro)])
+    return [(os.path.realpath(place), place) for place in places if not place.startswith("/usr/")]
+
+
 def _system_mounts() -> list[str]:
     """Return the options that show the system's libraries, read-only."""
-    line = ["--ro-bind", "/usr", "/usr"]
+    folders, links = system_paths()
+    line: list[str] = []
+    for path in folders:
+        line += ["--ro-bind", path, path]
+    for path, target in links.items():
+        line += ["--symlink", target, path]
+    return line
+
+
+def system_paths() -> tuple[list[str], dict[str, str]]:
+    """Return what the system's libraries and programs consist of: paths to show, and links with their targets."""
+    shown, links = ["/usr"], dict[str, str]()
     for name in ("lib", "lib64", "lib32", "bin", "sbin"):
         path = Path("/", name)
         if path.is_symlink():
-            line += ["--symlink", os.readlink(path), str(path)]
+            links[str(path)] = os.readlink(path)
         elif path.is_dir():
-            line += ["--ro-bind", str(path), str(path)]
-    for name in ("ld.so.cache", "localtime", "alternatives"):
-        if Path("/etc", name).exists():
-            line += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
-    return line
+            shown.append(str(path))
+    shown += [f"/etc/{name}" for name in ("ld.so.cache", "localtime", "alternatives") if Path("/etc", name).exists()]
+    return shown, links
 
 
 def _staging(sources: Sequence[str]) -> str:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import array
-import base64
 import contextlib
 import itertools
 import json
 import os
 import select
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from novelapi.errors import NovelApiError, PrerequisiteError
-from novelapi.execution import cgroups, sandbox, seccomp
+from novelapi.execution.launcher import Launcher, LocalLauncher, Parent
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.session import Session
 from novelapi.records.environment import Environment
 
 _numbers = itertools.count(1)
-GROUP_PREFIX = "novelapi"
+Role = Literal["candidate", "server"]
 START_S = 120.0
 
 
@@ -44,6 +40,7 @@ class Zygote:
         hash_seed: int = 0,
         memory_mb: int = 3072,
         extra_ro: Sequence[Any] = (),
+        launcher: Launcher | None = None,
     ) -> None:
         """Start the parent and wait until its imports are done.
 
@@ -54,56 +51,29 @@ class Zygote:
             hash_seed: PYTHONHASHSEED.
             memory_mb: memory of the slot in MB.
             extra_ro: more paths to show inside, read-only.
+            launcher: where it runs; null for this host, in bubblewrap unless `isolate` is false.
 
         Raises:
-            PrerequisiteError: bubblewrap or libseccomp is missing, or the host refuses namespaces.
+            PrerequisiteError: what holds the code is missing, or the host refuses it.
             ZygoteError: it died while it started.
         """
         self.env = env
         self.preload = tuple(preload)
-        self.isolate = isolate
         self.served = 0
         self.sessions: dict[int, Session] = {}
-        self.group = cgroups.make_group(f"{GROUP_PREFIX}-{os.getpid()}-{next(_numbers)}", memory_mb << 20, 256)
         self._oom = 0
+        parent = Parent(
+            env=env, preload=self.preload, hash_seed=hash_seed, memory_mb=memory_mb, extra_ro=tuple(extra_ro)
+        )
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        installed = (
-            env.prefix != env.base_prefix
-        )  # `library: "python"` is the standard library, whatever lies beside it
-        config = {
-            "preload": list(preload),
-            "isolate": isolate,
-            "site": installed,
-            "seccomp": base64.b64encode(seccomp.program()).decode() if isolate else None,
-        }
-        flags = ["-s"] if installed else ["-s", "-S"]
-        arguments = [env.python, *flags, str(sandbox.GUEST / "zygote.py"), str(theirs.fileno()), json.dumps(config)]
-        options: dict[str, Any] = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.STDOUT,
-            "pass_fds": [theirs.fileno()],
-            "start_new_session": True,
-            "preexec_fn": lambda: self.group.add(os.getpid()),
-        }
         try:
-            if isolate:
-                box = sandbox.Box(env=env, hash_seed=hash_seed, keep_caps=True, extra_ro=extra_ro)
-                self.process = sandbox.start(box, arguments, **options)
-            else:
-                variables = {
-                    **sandbox.BASE_ENVIRONMENT,
-                    "PYTHONHASHSEED": str(hash_seed),
-                    "HOME": "/tmp",
-                    "TMPDIR": "/tmp",
-                }
-                self.process = subprocess.Popen(arguments, env=variables, **options)
+            self.started = (launcher or LocalLauncher(isolate=isolate)).start(parent, theirs)
         except BaseException:
             self.control.close()
-            self.group.close()
             raise
         finally:
             theirs.close()
+        self.group = self.started.group
         self.info = self._wait_ready()
         self._rss_kb: int = self.info["rss_kb"]
 
@@ -112,30 +82,25 @@ class Zygote:
         message = self._read_control() if ready else None
         if message is not None:
             return message
-        self.process.kill()
-        output = b""
-        if self.process.stdout is not None:
-            output = self.process.stdout.read()
-        text = output.decode("utf-8", "replace").strip().splitlines()
-        last = text[-1] if text else f"no answer within {START_S:.0f} s"
+        last = self.started.last_words() or f"no answer within {START_S:.0f} s"
+        remedy = self.started.refusal(last)
         self.close()
         if not os.path.exists(self.env.python):
             raise ZygoteError(f"the environment {self.env.key} is gone: run `novelapi env check`, then again")
-        if "bwrap" in last or "unshare" in last or "Operation not permitted" in last:
-            raise PrerequisiteError(
-                f"this host refuses the sandbox ({last}): run `novelapi doctor`; user namespaces must be allowed"
-            )
+        if remedy is not None:
+            raise PrerequisiteError(remedy)
         raise ZygoteError(f"the warm parent of {self.env.key} did not start: {last}; run `novelapi env check`")
 
     # Children
 
-    def fork(self, limits: SampleLimits, apis: Sequence[str] = ()) -> Session:
+    def fork(self, limits: SampleLimits, apis: Sequence[str] = (), role: Role = "candidate") -> Session:
         """Start one child and return its conversation.
 
         Args:
             limits: what the child may use.
             apis: targets that the parent looks up (once) before it forks; a parent that imported nothing leaves that
                 to the child.
+            role: what the child will be; it decides the user it runs as, where users tell samples apart.
 
         Raises:
             ZygoteError: the parent is dead.
@@ -144,8 +109,9 @@ class Zygote:
         output = os.memfd_create("output", os.MFD_CLOEXEC)
         number = next(_numbers)
         request = json.dumps(
-            {"op": "fork", "id": number, "limits": limits.for_guest(), "apis": list(apis) if self.preload else []}
-        ).encode()
+            {"op": "fork", "id": number, "limits": limits.for_guest(), "role": role,
+             "apis": list(apis) if self.preload else []}
+        ).encode()  # fmt: skip
         fds = array.array("i", [theirs.fileno(), output])
         try:
             self.control.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
@@ -208,15 +174,7 @@ class Zygote:
         self.control.close()
         for session in list(self.sessions.values()):
             session.ended = session.ended or {"signal": 9, "status": None, "cpu_ms": 0.0, "peak_kb": 0}
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        self.group.close()
+        self.started.end(5)
 
     @property
     def import_cpu_ms(self) -> float:
@@ -236,18 +194,9 @@ class Zygote:
     @property
     def alive(self) -> bool:
         """Whether the parent still runs."""
-        return self.process.poll() is None
+        return self.started.alive
 
 
 def isolation_record(zygote: Zygote) -> dict[str, Any]:
     """Return what held the executed code, for the manifest."""
-    if not zygote.isolate:
-        return {"sandbox": "none (--unsafe)", "cgroup": zygote.group.kind, "seccomp": False}
-    return {
-        "sandbox": "bubblewrap",
-        "user": sandbox.NOBODY if os.geteuid() == 0 else os.geteuid(),
-        "cgroup": zygote.group.kind,
-        "seccomp": True,
-        "namespaces": ["user", "pid", "mount", "net", "ipc", "uts"],
-        "host_python": sys.version.split()[0],
-    }
+    return zygote.started.record()

@@ -1,7 +1,8 @@
 """A warm parent: imports once, then forks one isolated child per request. Runs inside the sandbox.
 
 Started as `python -s zygote.py FD CONFIG`: FD is a socket to the judge, CONFIG is JSON: {"preload": [modules],
-"isolate": bool, "seccomp": base64 or null}. It never runs a completion's code: children do, after they gave everything up.
+"isolate": bool, "site": bool, "seccomp": base64 or null, "users": null or per role of a child [user id, own folder]}.
+With "isolate" each child gets namespaces of its own; with "users" it only becomes another user (see users.py). It never runs a completion's code: children do, after they gave everything up.
 Requests are JSON datagrams; `fork` comes with the child's socket and its output file as ancillary file descriptors.
 """
 
@@ -23,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if entry not in ("", HERE)]
 sys.path.append(HERE)
 import driver  # noqa: E402
+import users  # noqa: E402
 
 sys.path.remove(HERE)
 for _name in [
@@ -71,7 +73,8 @@ class Zygote:
         self.control = control
         self.isolate = config["isolate"]
         self.filter = base64.b64decode(config["seccomp"]) if config["seccomp"] else None
-        self.children = {}  # pid -> request id
+        self.users = {role: users.User(*row) for role, row in (config.get("users") or {}).items()}
+        self.children = {}  # pid -> (request id, role)
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.isolate else None
         self.wake_read, self.wake_write = os.pipe()
         for fd in (self.wake_read, self.wake_write):
@@ -94,6 +97,8 @@ class Zygote:
                     pass
                 self.reap()
             if self.control in ready and not self.handle():
+                for user in self.users.values():
+                    user.clear()
                 return
 
     def send(self, message):
@@ -104,9 +109,11 @@ class Zygote:
             pid, status, usage = os.wait4(-1, os.WNOHANG)
             if pid == 0:
                 return
-            number = self.children.pop(pid, None)
+            number, role = self.children.pop(pid, (None, None))
             if number is None:
                 continue
+            if self.users:
+                self.users[role].clear()  # whatever it left, before anybody hears of its end
             self.send({
                 "op": "ended", "id": number,
                 "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -126,7 +133,7 @@ class Zygote:
         if request["op"] == "fork":
             self.fork(request, list(fds))
         elif request["op"] == "kill":
-            for pid, number in list(self.children.items()):
+            for pid, (number, _) in list(self.children.items()):
                 if number == request["id"]:
                     os.kill(pid, signal.SIGKILL)
         return True
@@ -147,7 +154,7 @@ class Zygote:
                 os._exit(code)
         if self.isolate:
             check(libc.setns(self.own_pids, NEW["pid"]), "setns pid")
-        self.children[pid] = request["id"]
+        self.children[pid] = request["id"], request["role"]
         for fd in fds:
             os.close(fd)
 
@@ -176,6 +183,8 @@ class Zygote:
             mount("tmpfs", "/dev/shm", MS_NOSUID | MS_NODEV | MS_NOEXEC, scratch)
             os.chdir("/scratch")
             os.close(self.own_pids)
+        if self.users:
+            self.users[request["role"]].enter()
         with open("/proc/self/statm") as file:
             virtual = int(file.read().split()[0]) * 4096
         for name, value in (
@@ -186,19 +195,21 @@ class Zygote:
             _, hard = resource.getrlimit(kind)
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (value, value))
-        if self.isolate:
-            self.drop_privileges()
+        if self.isolate or self.users:
+            self.drop_privileges(self.users.get(request["role"]))
         check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
         if self.filter:
             buffer = ctypes.create_string_buffer(self.filter, len(self.filter))
             program = Program(len(self.filter) // 8, ctypes.cast(buffer, ctypes.c_void_p))
             check(libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0), "seccomp")
 
-    def drop_privileges(self):
+    def drop_privileges(self, user):
         check(libc.prctl(PR_SET_SECUREBITS, 0x2F, 0, 0, 0), "securebits")  # no root magic, locked, no ambient
         for number in range(64):
             if libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
                 break
+        if user is not None:
+            user.become()
         header = (ctypes.c_uint32 * 2)(0x20080522, 0)
         data = (ctypes.c_uint32 * 6)()
         check(libc.capset(header, data), "capset")
