@@ -81,7 +81,8 @@ def score(slot: Slot, job: Job) -> Scored:
     slot.learn(job.env, harness.modules)
     codes = [extraction.extract(sample.text, job.task.entry_point, job.task.signature).code for sample in job.samples]
     seen_by_code = {code: bench.observe(code) for code in dict.fromkeys(codes)}
-    seen_by_code |= bench.settle()
+    bench.settle()
+    seen_by_code |= bench.settled
     rows = [bench.row(seen_by_code[code], sample) for code, sample in zip(codes, job.samples, strict=True)]
     return Scored(
         task_id=job.task.task_id, rows=tuple(rows), harness=harness, compared=bench.compared,
@@ -103,6 +104,7 @@ class _Bench:
         self.unproved: list[str] = []
         """Passes on a server that had served others, until the reference has shown that nothing was left behind."""
         self.settled: dict[str, Observation] = {}
+        """What was seen anew of the passes that could not be proved, by code."""
 
     def row(self, seen: Observation, sample: Sample) -> ResultRow:
         """Make the row of a sample."""
@@ -144,11 +146,11 @@ class _Bench:
         What fails on a used server is run again on a new one; what passes there counts once `settle` has proved it.
         """
         if self.zygote.preload and not self.slot.is_warm(self.job.env):  # demoted meanwhile
-            self.settled |= self.settle()
+            self.settle()
             self.zygote = self.slot.zygote(self.job.env, self.job.preload)
             self.real = RealCalls(self.zygote)
         if self.real.served >= MAX_TRIALS:
-            self.settled |= self.settle()
+            self.settle()
         used = self.real.served > 0
         seen = self._once(code)
         if used and any(call.where == "remote" for call in seen.calls):
@@ -162,27 +164,34 @@ class _Bench:
 
     def _once(self, code: str) -> Observation:
         executor = "fork" if self.zygote.preload else "fresh"
-        shared = self.real if self.zygote.group.kind != "none" else None
-        return observe(self.zygote, self.job.task, self.harness, code, executor, real=shared)
+        return observe(
+            self.zygote, self.job.task, self.harness, code, executor, real=self.real if self._shares else None
+        )
 
-    def settle(self) -> dict[str, Observation]:
-        """End the server; return what has to be seen anew of the code that passed on it, by code.
+    @property
+    def _shares(self) -> bool:
+        """Whether completions share a server: every target has to work through its result.
 
-        That is nothing if the reference is still right there, as its last caller: then what the calls of others left
+        One that only sets something up (its result is not asked for) would do so for the next completion, too.
+        """
+        return self.harness.mode == "remote" and self.harness.stub is not None and self.zygote.group.kind != "none"
+
+    def settle(self) -> None:
+        """End the server; see the code anew that passed on it and cannot be proved.
+
+        All is proved if the reference is still right there, as its last caller: then what the calls of others left
         behind in the library changes no answer. Otherwise each gets a server of its own.
         """
         unproved, self.unproved = self.unproved, []
-        settled, self.settled = self.settled, {}
         try:
             if unproved and self.real.session is not None:
                 if self.verdict(self._once(self.job.task.reference_solution))[0] == "pass" and self.real.session:
                     unproved = []
             for code in unproved:
                 self.real.close()
-                settled[code] = self._once(code)
+                self.settled[code] = self._once(code)
         finally:
             self.real.close()
-        return settled
 
     def _compared(self, code: str, seen: Observation) -> Observation:
         try:

@@ -102,6 +102,20 @@ def test_what_others_left_behind_helps_nobody(order):
     assert scored(STATEFUL, texts) == ["fail" if number < 0 else "pass" for number in order]
 
 
+SETTING = task(
+    "setting", "calendar.weekheader", "def solve(d):", "calendar.setfirstweekday(d)\n    return calendar.weekheader(2)",
+    [["3"], ["5"], ["2"], ["3"]], context="import calendar\n",
+    calls=[{"api": "calendar.setfirstweekday", "result_flows": False}, {"api": "calendar.weekheader"}],
+)  # fmt: skip
+"""One target only sets something up for the other."""
+FORGETS = "first = True\ndef solve(d):\n    global first\n    if not first:\n        calendar.setfirstweekday(d)\n    first = False\n    return calendar.weekheader(2)\n"
+
+
+def test_what_others_set_up_helps_nobody():
+    texts = [f"# 0\n{SETTING.reference_solution}", FORGETS, f"# 1\n{SETTING.reference_solution}"]
+    assert scored(SETTING, texts, ("calendar",)) == ["pass", "fail", "pass"]
+
+
 def test_many_completions_share_a_server(monkeypatch):
     opened = []
     real = Conversation._server
