@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -77,12 +78,17 @@ def score(slot: Slot, job: Job) -> Scored:
         ]
         return Scored(task_id=job.task.task_id, rows=tuple(rows), broken=str(error))
     bench = _Bench(slot, zygote, job, harness)
-    bench.gate()
-    slot.learn(job.env, harness.modules)
-    codes = [extraction.extract(sample.text, job.task.entry_point, job.task.signature).code for sample in job.samples]
-    seen_by_code = {code: bench.observe(code) for code in dict.fromkeys(codes)}
-    bench.settle()
-    seen_by_code |= bench.settled
+    try:
+        bench.gate()
+        slot.learn(job.env, harness.modules)
+        codes = [
+            extraction.extract(sample.text, job.task.entry_point, job.task.signature).code for sample in job.samples
+        ]
+        seen_by_code = {code: bench.observe(code) for code in dict.fromkeys(codes)}
+        bench.settle()
+        seen_by_code |= bench.settled
+    finally:
+        bench.close()
     rows = [bench.row(seen_by_code[code], sample) for code, sample in zip(codes, job.samples, strict=True)]
     return Scored(
         task_id=job.task.task_id, rows=tuple(rows), harness=harness, compared=bench.compared,
@@ -105,6 +111,11 @@ class _Bench:
         """Passes on a server that had served others, until the reference has shown that nothing was left behind."""
         self.settled: dict[str, Observation] = {}
         """What was seen anew of the passes that could not be proved, by code."""
+
+    def close(self) -> None:
+        """End the server, if a fault left it behind; a parent that is dead already has none."""
+        with contextlib.suppress(ZygoteError):
+            self.real.close()
 
     def row(self, seen: Observation, sample: Sample) -> ResultRow:
         """Make the row of a sample."""

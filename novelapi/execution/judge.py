@@ -124,6 +124,9 @@ class Conversation:
                 if not keep:
                     closed.append(self.candidate)
                     self.close()
+        except ZygoteError as error:
+            run.infra = run.infra or str(error)
+        try:
             if (self.owns_server and not keep) or run.ended is not None or run.infra is not None:
                 server = self.real.close()
                 closed += [server] if server is not None else []

@@ -154,7 +154,9 @@ class Session:
     def close(self) -> None:
         """Kill the child and wait until it is gone."""
         self.sock.close()
-        if self.ended is None:
-            self.zygote.kill(self)
-            self.zygote.wait_for_end(self, 10.0)
-        os.close(self.output_fd)
+        try:
+            if self.ended is None:
+                self.zygote.kill(self)
+                self.zygote.wait_for_end(self, 10.0)
+        finally:
+            os.close(self.output_fd)

@@ -105,9 +105,11 @@ class Trial:
     def close(self) -> None:
         """End the kept candidate, and the server of real calls unless it stays."""
         try:
-            self.let_go()
-            if self.owns_server:
-                self.real.close()
+            try:
+                self.let_go()
+            finally:
+                if self.owns_server:
+                    self.real.close()
         except ZygoteError as error:
             self.infra = self.infra or str(error)
 
