@@ -75,14 +75,16 @@ def below(pid):
     return found
 
 
-def rss_mb(pids):
+def memory_mb(pids):
+    """Return the proportional share of memory: what several processes share counts once."""
     total = 0
     for pid in pids:
         try:
-            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         except OSError:
             continue
-    return total / 1e6
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
 
 
 OWNERS = set()
@@ -103,8 +105,8 @@ def present():
         "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
         "groups": groups(),
         "files": sum(1 for _ in Path("/proc/self/fd").iterdir()),
-        "own MB": round(rss_mb([os.getpid()])),
-        "all MB": round(rss_mb([os.getpid(), *pids])),
+        "own MB": round(memory_mb([os.getpid()])),
+        "slots MB": round(memory_mb(pids)),
     }
 
 
