@@ -62,6 +62,8 @@ class Assignment:
     bundle: KnowledgeBundle
     env: Environment
     preload: tuple[str, ...]
+    owners: tuple[str, ...] = ()
+    """Paths of the API's class, where that is new as well: the context cannot hold it, the solution makes it."""
 
 
 @dataclass(kw_only=True)
@@ -96,6 +98,7 @@ class Author:
         self.zygote = zygote
         self.candidate = assignment.candidate
         self.bundle = assignment.bundle
+        self.owners = assignment.owners
         self.tasks: list[Task] = []
         self.reasons: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
@@ -108,8 +111,11 @@ class Author:
             if tag in self.candidate.tags:
                 self.reasons[why] += 1
                 return
-        seeds = mine(self.candidate, self.bundle, partial(trials.value_of, self.zygote, self.candidate))[:_MOST_SEEDS]
-        if not seeds:
+        seeds: list[Seed] = []
+        if not self.owners:  # a call that is cut out is given an object of that class
+            seeds = mine(self.candidate, self.bundle, partial(trials.value_of, self.zygote, self.candidate))
+        seeds = seeds[:_MOST_SEEDS]
+        if not seeds and not self.owners:
             self.reasons["no example whose call can be cut out"] += 1
         for seed in self._with_options(seeds):
             if len(self.tasks) >= PER_API or self.reasons[_SLOW] >= _MOST_SLOW:
@@ -371,7 +377,7 @@ class Author:
         if says_no_argument(task.description):
             raise Rejected("the documentation does not say what its arguments are")
         for text in (task.description, task.context_code):
-            found = leaks(text, self.candidate.paths)
+            found = leaks(text, (*self.candidate.paths, *self.owners))
             if found is not None:
                 raise Rejected("description or context names the API")
 
