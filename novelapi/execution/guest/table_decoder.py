@@ -95,10 +95,10 @@ class TableDecoder:
         )
 
     def _timestamp(self, tree):
-        return sys.modules["pandas"].Timestamp(
-            tree["value"],
-            tz=None if tree["tz"] is None or "+" in tree["value"][10:] or "-" in tree["value"][10:] else tree["tz"],
-        )
+        found = sys.modules["pandas"].Timestamp(tree["value"])
+        if tree["tz"] is None:
+            return found
+        return found.tz_localize(tree["tz"]) if found.tz is None else found.tz_convert(tree["tz"])
 
     def _pd_timedelta(self, tree):
         return sys.modules["pandas"].Timedelta(tree["value"])
