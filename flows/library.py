@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from prefect import flow, tags
+from prefect.client.schemas.objects import State
 
 from flows._artifacts import publish_funnel
 from flows._plan import resolve
@@ -20,6 +21,14 @@ from tasks.filters import filters
 from tasks.generation import generation
 from tasks.inference import author_of, pin_model
 from tasks.knowledge import knowledge
+
+MAKES = {
+    "stage1_discovery": ("discovery", "candidates"),
+    "stage2_knowledge": ("knowledge", "bundles"),
+    "stage3_tasks": ("tasks", "tasks"),
+    "stage4_filtered": ("gates", "accepted"),
+}
+"""What each stage is called on the console, and what it makes."""
 
 
 @flow(name="library", flow_run_name="{library} / {model}")
@@ -91,17 +100,24 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
         NothingNewError: stage 1 found no candidate, so the others have nothing to do.
         NovelApiError: a stage failed.
     """
-    done = [tally.take(discovery(request, return_state=True))]
+    done: list[StageResult] = []
+
+    def take(state: State[StageResult]) -> None:
+        done.append(tally.take(state))
+        name, unit = MAKES[done[-1].stage]
+        progress.info("[%d/%d] %s  %d %s", len(done), last, name, done[-1].counts[unit], unit)
+
+    take(discovery(request, return_state=True))
     if not done[0].counts["candidates"]:
         raise NothingNewError(
             f"no public API of {request.library} is new or changed between {request.old} and {request.new}: give an "
             f"earlier cutoff or other releases; `novelapi discover {request.library}` says what was left out"
         )
     if last >= 2:
-        done.append(tally.take(knowledge(request, done[0], access, return_state=True)))
+        take(knowledge(request, done[0], access, return_state=True))
     if last >= 3:
-        done.append(tally.take(generation(request, done[1], return_state=True)))
+        take(generation(request, done[1], return_state=True))
     if last >= 4:
         revision = pin_model(request.model, access)
-        done.append(tally.take(filters(request, done[2], revision, access, return_state=True)))
+        take(filters(request, done[2], revision, access, return_state=True))
     return done

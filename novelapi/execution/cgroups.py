@@ -117,7 +117,7 @@ class V1:
 
     def cpu_ms(self) -> float | None:
         """Read cpuacct.usage (nanoseconds)."""
-        return int((self.paths["cpuacct"] / "cpuacct.usage").read_text()) / 1e6
+        return int(_read(self.paths["cpuacct"] / "cpuacct.usage")) / 1e6
 
     def reset_peak(self) -> None:
         """Write to memory.max_usage_in_bytes."""
@@ -125,7 +125,7 @@ class V1:
 
     def peak_kb(self) -> int | None:
         """Read memory.max_usage_in_bytes."""
-        return int((self.paths["memory"] / "memory.max_usage_in_bytes").read_text()) // 1024
+        return int(_read(self.paths["memory"] / "memory.max_usage_in_bytes")) // 1024
 
     def used_bytes(self) -> int | None:
         """Read memory.usage_in_bytes."""
@@ -189,7 +189,7 @@ class V2:
     def peak_kb(self) -> int | None:
         """Read memory.peak."""
         with contextlib.suppress(OSError):
-            return int((self.path / "memory.peak").read_text()) // 1024
+            return int(_read(self.path / "memory.peak")) // 1024
         return None
 
     def used_bytes(self) -> int | None:
@@ -312,8 +312,17 @@ def _write(path: Path, value: int) -> None:
         os.close(fd)
 
 
+def _read(path: Path) -> str:
+    """Read a small file of the kernel; it is read for every sample, so without pathlib's layers."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(fd, 1 << 16).decode("ascii")
+    finally:
+        os.close(fd)
+
+
 def _field(path: Path, name: str) -> int:
-    for line in path.read_text().splitlines():
+    for line in _read(path).splitlines():
         key, _, value = line.partition(" ")
         if key == name:
             return int(value)

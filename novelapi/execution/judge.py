@@ -236,11 +236,11 @@ class Conversation:
         if self.mode != "remote":
             raise ProtocolError("a remote call in a local run")
         number = self._spy(message)
-        server = self._server()
         try:
             request = {"op": "invoke", "spy": number, "args": message["args"], "kwargs": message["kwargs"]}
         except KeyError as error:
             raise ProtocolError("a call without arguments") from error
+        server = self._server(request)
         server.send(request, self.deadline)
         while True:
             reply = server.receive(self.deadline, self.cpu_deadline)
@@ -267,13 +267,14 @@ class Conversation:
             else:
                 raise ProtocolError("an answer in the middle of a callback")
 
-    def _server(self) -> Session:
+    def _server(self, request: Message) -> Session:
+        """Return the server, and say in the request what is new to it: a run, an input."""
         if self.server is None:
             self.server = self.real.open(self._opening("server"), self.limits, self.apis, self.deadline)
+            request["run"] = {"stub": self.stub}
         if self.server_input != self.input and self.input is not None:
             given = self.task.inputs[self.input]
-            self.server.send({"op": "input", "args": list(given.args), "kwargs": dict(given.kwargs)}, self.deadline)
-            self.server.receive(self.deadline, None)
+            request["input"] = {"args": list(given.args), "kwargs": dict(given.kwargs)}
             self.server_input = self.input
         return self.server
 

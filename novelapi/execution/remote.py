@@ -33,7 +33,7 @@ class RealCalls:
             self.served += 1
 
     def open(self, opening: Message, limits: SampleLimits, apis: list[str], deadline: float) -> Session:
-        """Return the server's session, ready for a run.
+        """Return the server's session; a run begins with the first call that says so (see guest/server.py).
 
         Raises:
             EndedError: it died while it started.
@@ -43,12 +43,12 @@ class RealCalls:
             # The judge's clock bounds each trial; the kernel's own limit bounds the server's whole life.
             self.session = self.zygote.fork(replace(limits, cpu_s=limits.cpu_s * MAX_TRIALS), apis, role="server")
             self.session.send(opening, deadline)
-        else:
-            self.session.send({"op": "begin", "stub": opening["stub"]}, deadline)
-        reply = self.session.receive(deadline, None)
-        if reply["op"] != "ready":
-            error = reply.get("error") or {}
-            raise ZygoteError(f"the server of real calls did not start: {error.get('type')}: {error.get('message')}")
+            reply = self.session.receive(deadline, None)
+            if reply["op"] != "ready":
+                error = reply.get("error") or {}
+                raise ZygoteError(
+                    f"the server of real calls did not start: {error.get('type')}: {error.get('message')}"
+                )
         return self.session
 
     def close(self) -> Session | None:

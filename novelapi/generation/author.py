@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from novelapi.execution.harness import HarnessError, comparison_of, prepare
@@ -15,7 +16,6 @@ from novelapi.generation.compose import steps_for
 from novelapi.generation.describe import UNTOLD, leaks, says_no_argument
 from novelapi.generation.drafts import Draft
 from novelapi.generation.harness import mutants, survivors
-from novelapi.generation.literals import literal_of
 from novelapi.generation.mining import mine
 from novelapi.generation.program_author import write_programs
 from novelapi.generation.programs import Program
@@ -25,6 +25,7 @@ from novelapi.generation.sealing import (
     Chosen,
     Rejected,
     order_is_free,
+    refused_early,
     same_answers,
     sealed,
     short,
@@ -61,6 +62,8 @@ class Assignment:
     bundle: KnowledgeBundle
     env: Environment
     preload: tuple[str, ...]
+    owners: tuple[str, ...] = ()
+    """Paths of the API's class, where that is new as well: the context cannot hold it, the solution makes it."""
 
 
 @dataclass(kw_only=True)
@@ -95,6 +98,7 @@ class Author:
         self.zygote = zygote
         self.candidate = assignment.candidate
         self.bundle = assignment.bundle
+        self.owners = assignment.owners
         self.tasks: list[Task] = []
         self.reasons: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
@@ -107,8 +111,11 @@ class Author:
             if tag in self.candidate.tags:
                 self.reasons[why] += 1
                 return
-        seeds = mine(self.candidate, self.bundle, self._evaluate)[:_MOST_SEEDS]
-        if not seeds:
+        seeds: list[Seed] = []
+        if not self.owners:  # a call that is cut out is given an object of that class
+            seeds = mine(self.candidate, self.bundle, partial(trials.value_of, self.zygote, self.candidate))
+        seeds = seeds[:_MOST_SEEDS]
+        if not seeds and not self.owners:
             self.reasons["no example whose call can be cut out"] += 1
         for seed in self._with_options(seeds):
             if len(self.tasks) >= PER_API or self.reasons[_SLOW] >= _MOST_SLOW:
@@ -116,23 +123,6 @@ class Author:
             self._try(seed)
         if self.reasons[_SLOW] < _MOST_SLOW:
             write_programs(self)
-
-    def _evaluate(self, program: str, expression: str) -> str | None:
-        """Return the value of an expression after a program as a literal; null when it has no short one."""
-        body = "".join(f"    {line}\n" for line in [*program.split("\n"), f"return {expression}"])
-        task = Task(
-            task_id="value",
-            library=self.candidate.library,
-            release=self.candidate.release,
-            api=self.candidate.api,
-            description="the value of an expression",
-            entry_point="solve",
-            signature="def solve():",
-            reference_solution=f"def solve():\n{body}",
-            inputs=(TaskInput(),),
-        )
-        answers = trials.answers_of(self.zygote, task)
-        return None if isinstance(answers, str) or not answers[0].is_value else literal_of(answers[0].value)
 
     def or_refused(self, draft: _AnyDraft, accept: Callable[[_AnyDraft], None]) -> None:
         """Accept a draft as it is, or else with refusals by the library as answers.
@@ -328,6 +318,8 @@ class Author:
             harness = prepare(self.zygote, task)
         except HarnessError as error:
             raise Rejected(short(str(error))) from error
+        if refused_early(task, harness):
+            raise Rejected("an input is refused before the call")
         passing = survivors(self.zygote, task, harness, mutants(task, harness, dropped))
         if passing:
             raise Rejected(f"a mutant passes ({passing[0].split(' ')[0]})")
@@ -360,7 +352,7 @@ class Author:
             TaskInput(args=inputs[position].args, hidden=order >= _VISIBLE) for order, position in enumerate(positions)
         ]
         values = tuple(answers[position].value for position in positions)
-        if draft.guarded and not 0 < values.count(drafts.REFUSED) < len(values):
+        if draft.guarded and not 0 < values.count(drafts.REFUSED) <= len(values) // 2:
             raise Rejected("inputs cannot be varied")
         names = [free.name for free in draft.free]
         if trials.repeats(values, trials.arguments_of(self.zygote, self.task_of(draft, hidden), names)):
@@ -385,7 +377,7 @@ class Author:
         if says_no_argument(task.description):
             raise Rejected("the documentation does not say what its arguments are")
         for text in (task.description, task.context_code):
-            found = leaks(text, self.candidate.paths)
+            found = leaks(text, (*self.candidate.paths, *self.owners))
             if found is not None:
                 raise Rejected("description or context names the API")
 

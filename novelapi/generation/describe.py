@@ -18,6 +18,8 @@ UNTOLD = "Use the library's own support for this."
 """What stands where the documentation says nothing of use; no task is made of that."""
 UNNAMED = "the argument of this name"
 """What stands where the documentation says nothing of an argument; a task with nothing else is refused."""
+_PARAGRAPHS = 3
+"""Paragraphs of the documentation in which a sentence of use is sought."""
 BLANK = "____"
 """Stands where the documentation says the name."""
 _OWN_NOUNS = r"this function|this class method|this static method|this method|this class|its namesake"
@@ -126,9 +128,12 @@ def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
 
 def summary(bundle: KnowledgeBundle, paths: Iterable[str]) -> str:
     """Return what the API does, in one or two sentences that do not talk about the API itself."""
-    paragraph = (bundle.m_prose or "").split("\n\n", 1)[0]
-    sentences = _SENTENCE.split(" ".join(_plain(paragraph).split()))
-    useful = [text for text in sentences if not _ABOUT_ITSELF.search(text)]
+    useful: list[str] = []
+    for paragraph in (bundle.m_prose or "").split("\n\n")[:_PARAGRAPHS]:
+        if useful or paragraph.startswith(("Changes:", "- ", "* ")):
+            break
+        sentences = _SENTENCE.split(" ".join(_plain(paragraph).split()))
+        useful = [text for text in sentences if text and not _ABOUT_ITSELF.search(text)]
     if not useful:
         return UNTOLD
     chosen = useful[:2]

@@ -21,7 +21,7 @@ def write_programs(author: Author) -> None:
         return
     exemplars = sorted(author.bundle.exemplars, key=lambda item: not item.uses_change)
     for exemplar in exemplars:
-        for program in programs.programs_of(author.candidate, exemplar, author.known_parameters):
+        for program in programs.programs_of(author.candidate, exemplar, author.known_parameters, author.owners):
             if len(author.tasks) >= _MOST_PROGRAMS:
                 return
             try:

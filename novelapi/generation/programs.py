@@ -16,7 +16,7 @@ from novelapi.generation.drafts import REFUSED_WORDS, Free, guard
 from novelapi.generation.inputs import vary
 from novelapi.generation.lifting import is_target, lift, target_calls
 from novelapi.generation.reading import parsed, uses_private
-from novelapi.knowledge.names import BUILTINS, imports_of, use_of
+from novelapi.knowledge.names import BUILTINS, dotted, imports_of, use_of
 from novelapi.records.api import Candidate
 from novelapi.records.bundle import Exemplar, KnowledgeBundle, KnownParameter
 from novelapi.records.task import CallSpec, Task, TaskInput
@@ -44,6 +44,9 @@ class Program:
 
     guarded: bool = False
     """Whether a refusal by the library (a ValueError) is an answer."""
+
+    owners: tuple[str, ...] = ()
+    """Paths of the target's class, where that is new as well: the solution imports it, the description has a blank."""
 
     @property
     def difficulty(self) -> Literal["medium", "hard"]:
@@ -104,7 +107,7 @@ class Program:
     def blanked(self) -> str | None:
         """Return the program as the description shows it; null when blanks would be ambiguous."""
         tree = ast.parse("\n".join(self.lines()))
-        names = forbidden_names(self.candidate.paths)
+        names = forbidden_names((*self.candidate.paths, *self.owners))
         hidden = self.settings()
         with_hidden = 0
         for call in target_calls(tree, self.candidate, self.imports):
@@ -115,7 +118,10 @@ class Program:
             call.keywords = kept
         if with_hidden > 1:
             return None
-        for node in ast.walk(tree):
+        for node in list(ast.walk(tree)):
+            if isinstance(node, ast.Name | ast.Attribute) and dotted(node, self.imports) in self.owners:
+                _blank(node)
+                continue
             for field in ("id", "attr", "name", "arg"):
                 text = getattr(node, field, None)
                 if isinstance(text, str) and text.lower() in names:
@@ -133,8 +139,18 @@ class Program:
         return "\n".join(guard(whole, self.signature) if self.guarded else whole) + "\n"
 
 
+def _blank(node: ast.Name | ast.Attribute) -> None:
+    if isinstance(node, ast.Name):
+        node.id = BLANK
+    else:
+        node.attr, node.value = BLANK, ast.Name("__LIBRARY__", ast.Load())
+
+
 def programs_of(
-    candidate: Candidate, exemplar: Exemplar, known: Mapping[str, KnownParameter] | None = None
+    candidate: Candidate,
+    exemplar: Exemplar,
+    known: Mapping[str, KnownParameter] | None = None,
+    owners: Sequence[str] = (),
 ) -> Iterator[Program]:
     """Yield the program of an example with its data as parameters, the most natural choice of parameters first.
 
@@ -142,6 +158,7 @@ def programs_of(
         candidate: the API.
         exemplar: the example.
         known: what is documented of the API's parameters, by name.
+        owners: paths of the API's class, where that is new as well.
     """
     tree = parsed(exemplar.code)
     if tree is None or uses_private(tree) or exemplar.status != "executed":
@@ -153,8 +170,8 @@ def programs_of(
     body, shown = _answers(tree.body, first)
     if not shown:
         return
-    context, inner = _split(body, candidate, imports)
-    plain, naming = _imports(tree, candidate)
+    plain, naming = _imports(tree, (*candidate.paths, *owners))
+    context, inner = _split(body, candidate, imports, set(imports_of(ast.parse("\n".join(naming)))))
     base = Program(
         candidate=candidate,
         context="\n".join([*plain, *(["", "", *context] if context else [])]) + "\n",
@@ -163,6 +180,7 @@ def programs_of(
         shown=tuple(shown),
         free=(),
         origin=exemplar.origin or exemplar.source,
+        owners=tuple(owners),
     )
     if len("\n".join(base.body).split("\n")) > _LONGEST or _reads(base) - set(imports):
         return
@@ -229,11 +247,12 @@ def _shown(node: ast.stmt) -> Iterator[str]:
         yield ast.unparse(test.left if isinstance(test, ast.Compare) else test)
 
 
-def _split(body: Sequence[ast.stmt], candidate: Candidate, imports: dict[str, str]) -> tuple[list[str], list[ast.stmt]]:
-    """Separate definitions that need neither the target nor anything that is computed from the rest."""
+def _split(
+    body: Sequence[ast.stmt], candidate: Candidate, imports: dict[str, str], local: set[str]
+) -> tuple[list[str], list[ast.stmt]]:
+    """Separate definitions that need neither the target nor anything else of the solution (`local` at first)."""
     context: list[str] = []
     inner: list[ast.stmt] = []
-    local: set[str] = set()
     for node in body:
         use = use_of(node)
         definition = isinstance(node, ast.FunctionDef | ast.ClassDef)
@@ -245,9 +264,9 @@ def _split(body: Sequence[ast.stmt], candidate: Candidate, imports: dict[str, st
     return context, inner
 
 
-def _imports(tree: ast.Module, candidate: Candidate) -> tuple[list[str], list[str]]:
-    """Return one import per name: (others, those that name the target)."""
-    names = forbidden_names(candidate.paths)
+def _imports(tree: ast.Module, paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return one import per name: (others, those that name the target or its new class)."""
+    names = forbidden_names(paths)
     plain: list[str] = []
     naming: list[str] = []
     for node in tree.body:
@@ -320,7 +339,7 @@ def to_task(program: Program, bundle: KnowledgeBundle, number: int, inputs: Sequ
         api=candidate.api,
         change=candidate.change,
         difficulty=program.difficulty,
-        description=describe(bundle, plan, candidate.paths),
+        description=describe(bundle, plan, (*candidate.paths, *program.owners)),
         context_code=program.context,
         entry_point="solve",
         signature=program.signature,

@@ -10,6 +10,7 @@ from typing import Any
 from novelapi.execution.answers import Answer
 from novelapi.execution.harness import Harness, comparison_of
 from novelapi.generation import trials
+from novelapi.generation.drafts import REFUSED
 from novelapi.records.task import Task, TaskInput, Tolerance
 
 NO_TASK = {
@@ -82,6 +83,14 @@ def same_answers(task: Task, answers: list[Answer]) -> bool:
     return all(
         answer.is_value and comparison.difference(value, answer.value) is None
         for answer, value in zip(answers, task.expected, strict=True)
+    )
+
+
+def refused_early(task: Task, harness: Harness) -> bool:
+    """Return whether an input is answered with a refusal that is not the target's: it is never called there."""
+    reached = set(harness.called[0])
+    return -1 not in reached and any(
+        value == REFUSED and index not in reached for index, value in enumerate(task.expected or ())
     )
 
 

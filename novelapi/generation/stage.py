@@ -26,7 +26,7 @@ from novelapi.records.task import Task
 
 STAGE = "stage3_tasks"
 REJECTED = "stage3_rejected"
-STAGE_VERSION = 5
+STAGE_VERSION = 6
 _CHUNK = 25
 
 Progress = Callable[[str], None]
@@ -106,6 +106,15 @@ def modules_of(apis: Iterable[str]) -> set[str]:
     return found
 
 
+def new_owners(candidates: dict[str, Candidate]) -> dict[str, tuple[str, ...]]:
+    """Return per API the paths of its class, where that class is itself a new API."""
+    new = {path for candidate in candidates.values() if candidate.change == "added" for path in candidate.paths}
+    return {
+        api: tuple(sorted({path.rpartition(".")[0] for path in candidate.paths} & new))
+        for api, candidate in candidates.items()
+    }
+
+
 def _write_all(  # noqa: PLR0917 - what a run of the authors is made of
     request: LibraryRequest,
     env: Environment,
@@ -117,8 +126,9 @@ def _write_all(  # noqa: PLR0917 - what a run of the authors is made of
 ) -> list[Written]:
     """Run the authors of all APIs that are not done yet, each finished one on disk at once."""
     done = {row["api"]: _from_row(row) for row in jsonl.scan(journal)}
+    owners = new_owners(candidates)
     todo = [
-        Assignment(candidate=candidates[api], bundle=bundles[api], env=env, preload=preload)
+        Assignment(candidate=candidates[api], bundle=bundles[api], env=env, preload=preload, owners=owners[api])
         for api in sorted(bundles)
         if api in candidates and api not in done
     ]

@@ -12,6 +12,8 @@ from novelapi.execution.judge import run_code
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.zygote import Zygote
 from novelapi.fingerprint import canonical_json
+from novelapi.generation.literals import literal_of
+from novelapi.records.api import Candidate
 from novelapi.records.task import Task, TaskInput
 
 _LARGEST = 4000
@@ -108,6 +110,24 @@ class ResultKind:
     """Names of a named tuple, or of the plain public attributes of an object."""
     view: str = ""
     """Expression over `{}` that turns an object into plain data with meaning; empty when there is none."""
+
+
+def value_of(zygote: Zygote, candidate: Candidate, program: str, expression: str) -> str | None:
+    """Return the value of an expression after a program as a literal; null when it has no short one."""
+    body = "".join(f"    {line}\n" for line in [*program.split("\n"), f"return {expression}"])
+    task = Task(
+        task_id="value",
+        library=candidate.library,
+        release=candidate.release,
+        api=candidate.api,
+        description="the value of an expression",
+        entry_point="solve",
+        signature="def solve():",
+        reference_solution=f"def solve():\n{body}",
+        inputs=(TaskInput(),),
+    )
+    answers = answers_of(zygote, task)
+    return None if isinstance(answers, str) or not answers[0].is_value else literal_of(answers[0].value)
 
 
 def kind_of(zygote: Zygote, task: Task, call: str) -> ResultKind | str:

@@ -120,8 +120,8 @@ def test_many_completions_share_a_server(monkeypatch):
     opened = []
     real = Conversation._server
 
-    def counted(self):
-        session = real(self)
+    def counted(self, request):
+        session = real(self, request)
         opened.append(session.number)
         return session
 

@@ -262,6 +262,7 @@ def test_the_verb_scores_predictions(verb):
         (["absent.jsonl", "--suite", "codeupdatearena", "--data", "."], 2, "cannot read absent.jsonl"),
         (["--suite", "codeupdatearena", "--gold", "--data", ".", "--unsafe"], 2, "sandbox only"),
         (["--suite", "codeupdatearena", "--gold", "--data", ".", "--jobs", "2"], 2, "one row at a time"),
+        (["--suite", "codeupdatearena", "--gold", "--data", ".", "--backend", "docker"], 2, "bubblewrap only"),
         (["--suite", "codeupdatearena", "--gold", "--tasks", "x"], 2, "either --tasks or --suite"),
         (["twice.jsonl", "--gold"], 2, "--suite"),
         (["twice.jsonl"], 2, "give PREDICTIONS, --tasks and --out"),

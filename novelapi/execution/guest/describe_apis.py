@@ -95,9 +95,10 @@ def documentation(obj, inner):
         if not isinstance(doc, str):
             with contextlib.suppress(Exception):
                 doc = inner.__doc__
-    if not isinstance(doc, str):
-        with contextlib.suppress(Exception):
-            doc = inspect.getdoc(inner if not isinstance(obj, type) else obj)
+    for one in (obj,) if isinstance(obj, type) else (obj, inner):  # a method may have the one of the class above
+        if not isinstance(doc, str):
+            with contextlib.suppress(Exception):
+                doc = inspect.getdoc(one)
     return inspect.cleandoc(doc)[:DOC_CAP] if isinstance(doc, str) else None
 
 

@@ -70,20 +70,17 @@ class Server:
 
     def handle(self, message):
         op = message["op"]
-        if op == "input":
+        if op != "invoke":
+            raise channel_error(op)
+        if "run" in message:  # the first call of a run
+            self.environment, self.stub = dict(self.namespace), message["run"]["stub"]
+            reseed(self.seed)
+        if "input" in message:  # the first call on an input
             self.environment = dict(self.namespace)
             if any(self.requirements.values()):
-                self.environment.update(bind_input(self.parameters, message, self.namespace))
+                self.environment.update(bind_input(self.parameters, message["input"], self.namespace))
             reseed(self.seed)
-            self.channel.send({"op": "ready"})
-        elif op == "begin":  # another run of the same completion
-            self.environment, self.stub = dict(self.namespace), message["stub"]
-            reseed(self.seed)
-            self.channel.send({"op": "ready"})
-        elif op == "invoke":
-            self.channel.send(self.invoke(message))
-        else:
-            raise channel_error(op)
+        self.channel.send(self.invoke(message))
 
     def invoke(self, message):
         target = self.targets[message["spy"]]

@@ -3,6 +3,8 @@
 import base64
 import sys
 
+from tables import NUMERIC
+
 
 class TableDecoder:
     """The part of the decoder that needs numpy, pandas or polars."""
@@ -48,20 +50,24 @@ class TableDecoder:
             return pd.Categorical(values, categories=self._all(spec["categories"]), ordered=spec["ordered"])
         return pd.array(values, dtype=spec["dtype"]) if values else pd.Series([], dtype=spec["dtype"]).array
 
-    def _series(self, tree):
+    def _numbers(self, spec):
+        return sys.modules["numpy"].array(self._all(spec["values"]), dtype=spec["dtype"])
+
+    def _labelled(self, spec, index, name=None):
         pd = sys.modules["pandas"]
-        return pd.Series(
-            self._column(tree["data"]),
-            index=self.decode(tree["index"]),
-            name=self.decode(tree["name"]),
-            dtype=None if tree["data"]["dtype"] == "category" else tree["data"]["dtype"],
-        )
+        if spec["dtype"] in NUMERIC:
+            return pd.Series(self._numbers(spec), index=index, name=name)
+        dtype = None if spec["dtype"] == "category" else spec["dtype"]
+        return pd.Series(self._column(spec), index=index, name=name, dtype=dtype)
+
+    def _series(self, tree):
+        return self._labelled(tree["data"], self.decode(tree["index"]), self.decode(tree["name"]))
 
     def _frame(self, tree):
         pd = sys.modules["pandas"]
         index = self.decode(tree["index"])
         columns = {
-            i: pd.Series(self._column(spec), index=index, dtype=None if spec["dtype"] == "category" else spec["dtype"])
+            i: self._numbers(spec) if spec["dtype"] in NUMERIC else self._labelled(spec, index)
             for i, spec in enumerate(tree["data"])
         }
         frame = pd.DataFrame(columns, index=index)
@@ -70,8 +76,10 @@ class TableDecoder:
 
     def _index(self, tree):
         pd = sys.modules["pandas"]
-        values = self._all(tree["data"]["values"])
         name = self.decode(tree["name"])
+        if tree["data"]["dtype"] in NUMERIC:
+            return pd.Index(self._numbers(tree["data"]), name=name)
+        values = self._all(tree["data"]["values"])
         if tree["freq"] is not None and tree["data"]["dtype"].startswith("datetime64"):
             return pd.DatetimeIndex(values, freq=tree["freq"], name=name)
         return (
@@ -87,10 +95,10 @@ class TableDecoder:
         )
 
     def _timestamp(self, tree):
-        return sys.modules["pandas"].Timestamp(
-            tree["value"],
-            tz=None if tree["tz"] is None or "+" in tree["value"][10:] or "-" in tree["value"][10:] else tree["tz"],
-        )
+        found = sys.modules["pandas"].Timestamp(tree["value"])
+        if tree["tz"] is None:
+            return found
+        return found.tz_localize(tree["tz"]) if found.tz is None else found.tz_convert(tree["tz"])
 
     def _pd_timedelta(self, tree):
         return sys.modules["pandas"].Timedelta(tree["value"])

@@ -8,6 +8,9 @@ import sys
 
 from plain import Opaque
 
+NUMERIC = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
+"""Names of numpy's dtypes whose columns are built as arrays, without pandas' inference."""
+
 
 def encode(encoder, value, cls, depth):
     """Return the tree of a value of one of the three libraries, or None."""
@@ -85,8 +88,7 @@ def _scalar(encoder, np, value, depth):
 def _pandas(encoder, pd, value, cls, depth):
     if cls is pd.DataFrame:
         return {"$": "frame", "index": _index(encoder, pd, value.index, depth),
-                "columns": _index(encoder, pd, value.columns, depth),
-                "data": [_values(encoder, value.iloc[:, i], depth) for i in range(value.shape[1])]}  # fmt: skip
+                "columns": _index(encoder, pd, value.columns, depth), "data": _columns(encoder, value, depth)}  # fmt: skip
     if cls is pd.Series:
         return {"$": "series", "name": encoder.encode(value.name, depth + 1),
                 "index": _index(encoder, pd, value.index, depth), "data": _values(encoder, value, depth)}  # fmt: skip
@@ -119,10 +121,21 @@ def _pandas(encoder, pd, value, cls, depth):
     return None
 
 
+def _columns(encoder, frame, depth):
+    """Encode the columns of a frame; those of one numeric dtype are taken out at once."""
+    dtypes = frame.dtypes.tolist()
+    if dtypes and str(dtypes[0]) in NUMERIC and dtypes.count(dtypes[0]) == len(dtypes):
+        name = str(dtypes[0])
+        return [{"dtype": name, "values": _items(encoder, column, depth)} for column in frame.to_numpy().T.tolist()]
+    return [_values(encoder, frame.iloc[:, i], depth) for i in range(frame.shape[1])]
+
+
+def _items(encoder, items, depth):
+    return [encoder.encode(item, depth + 1) for item in items]
+
+
 def _values(encoder, column, depth):
-    items = [
-        encoder.encode(item, depth + 1) for item in (column.tolist() if hasattr(column, "tolist") else list(column))
-    ]
+    items = _items(encoder, column.tolist() if hasattr(column, "tolist") else list(column), depth)
     found = {"dtype": str(column.dtype), "values": items}
     if found["dtype"] == "category":
         found["categories"] = [encoder.encode(item, depth + 1) for item in column.dtype.categories.tolist()]

@@ -25,6 +25,7 @@ sys.path[:] = [entry for entry in sys.path if entry not in ("", HERE)]
 sys.path.append(HERE)
 import driver  # noqa: E402
 import users  # noqa: E402
+import warm  # noqa: E402
 
 sys.path.remove(HERE)
 for _name in [
@@ -83,11 +84,12 @@ class Zygote:
     def run(self):
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
+        cold = warm.warm()
         gc.collect()
         gc.freeze()
         threads = len(os.listdir("/proc/self/task"))
         self.send({"op": "ready", "pid": os.getpid(), "threads": threads, "modules": sorted(sys.modules),
-                   "cpu_ms": time.process_time() * 1000, "rss_kb": rss_kb(), "python": "%d.%d.%d" % sys.version_info[:3]})  # fmt: skip
+                   "cold": cold, "cpu_ms": time.process_time() * 1000, "rss_kb": rss_kb(), "python": "%d.%d.%d" % sys.version_info[:3]})  # fmt: skip
         while True:
             ready, _, _ = select.select([self.control, self.wake_read], [], [])
             if self.wake_read in ready:

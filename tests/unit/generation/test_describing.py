@@ -71,3 +71,19 @@ def test_documentation_that_says_nothing_makes_no_description():
 def test_arguments_that_no_document_describes(arguments, nothing):
     lines = [f"- `{name}`: {words}" for name, words in zip("ab", arguments, strict=False)]
     assert says_no_argument("\n".join(["What it does.", "", *lines, "", "Return the result."])) is nothing
+
+
+@pytest.mark.parametrize(
+    ("prose", "told"),
+    [
+        ("Split an array.\n\nMore of it.", "Split an array."),
+        (
+            "Compute this function.\n\nThis function is defined so. It is a smooth rectifier.",
+            "It is a smooth rectifier.",
+        ),
+        ("Compute this function.\n\nChanges:\n- 2.0: It is faster now.", UNTOLD),
+        ("Compute this function.\n\n\n\nSee there.", UNTOLD),
+    ],
+)
+def test_a_later_paragraph_may_say_what_the_first_does_not(prose, told):
+    assert summary(numpy_bundle().model_copy(update={"m_prose": prose}), PATHS) == told

@@ -2,6 +2,7 @@
 
 from novelapi.generation import programs
 from novelapi.generation.programs import programs_of
+from novelapi.generation.stage import new_owners
 from tests.fakes.bundles import numpy_bundle
 from tests.unit.generation.examples import candidate, example
 
@@ -96,3 +97,48 @@ def test_formatted_texts_are_no_parameters():
     program = one("import lib\nx = 2\nprint(lib.field_check(f'a{x}'))\n")
     assert [free.text for free in program.free] == ["2"]
     assert "f'a{x}'" in program.reference()
+
+
+METHOD = """
+from lib import Rotation as R
+
+def twice(value):
+    return R.of(value * 2)
+
+first = R.of([1, 2])
+print(first.joined(R.of([3, 4])).angles)
+"""
+
+
+def test_the_class_of_a_new_method_belongs_to_the_solution():
+    target = candidate("lib.Rotation.joined", kind="method", names=("other",))
+    program = next(iter(programs_of(target, example(METHOD), owners=["lib.Rotation"])))
+    assert "Rotation" not in program.context
+    assert "def twice" not in program.context
+    reference = program.reference()
+    assert reference.startswith("from lib import Rotation as R\n")
+    text = program.blanked()
+    assert "R" not in text.replace("____", "").split()
+    assert "first = ____.of(" in text
+    assert "first.____(____.of(" in text
+    task = programs.to_task(program, numpy_bundle(), 1, programs.inputs_of(program, 3))
+    assert "Rotation" not in task.description
+
+
+def test_the_class_of_an_old_one_stays_in_the_context():
+    target = candidate("lib.Rotation.joined", kind="method", names=("other",))
+    program = next(iter(programs_of(target, example(METHOD))))
+    assert program.context.startswith("from lib import Rotation as R\n")
+    assert "R.of(" in program.blanked()
+
+
+def test_whose_class_is_new():
+    known = {
+        "lib.Rotation": candidate("lib.Rotation", kind="class"),
+        "lib.Rotation.joined": candidate("lib.Rotation.joined", kind="method", paths=["lib.sub.Rotation.joined"]),
+        "lib.Old.joined": candidate("lib.Old.joined", kind="method"),
+        "lib.Changed.joined": candidate("lib.Changed.joined", kind="method"),
+        "lib.Changed": candidate("lib.Changed", kind="class", change="modified", added=("x",)),
+    }
+    found = new_owners(known)
+    assert {api: owners for api, owners in found.items() if owners} == {"lib.Rotation.joined": ("lib.Rotation",)}
