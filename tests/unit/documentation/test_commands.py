@@ -97,6 +97,7 @@ def test_a_misspelt_one_is_found(line, root):
 @pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.sandbox
+@pytest.mark.timeout(3600)
 def test_the_tutorial_runs(tmp_path):
     """Every block of the tutorial in one shell, as a reader would type it, but for the installation."""
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
