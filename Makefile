@@ -91,6 +91,14 @@ clean: ## stop the local server, remove caches and builds; data/ and .venv stay
 	rm -rf build dist .ruff_cache .pytest_cache .import_linter_cache
 	find . -name __pycache__ -not -path './.venv/*' -not -path './data/*' -prune -exec rm -rf {} +
 
+$(VENV)/.docs: $(VENV)/.installed constraints/docs.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --group docs -c constraints/dev.txt -c constraints/docs.txt
+	@touch $@
+
+.PHONY: docs
+docs: $(VENV)/.docs ## the documentation as a site, in site/ (no network)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+
 $(VENV)/.train: $(VENV)/.installed constraints/train.txt
 	$(BIN)/pip install -q torch -c constraints/train.txt
 	$(BIN)/uv pip install -q --python $(BIN)/python -e '.[$(EXTRAS),train]' -c constraints/dev.txt -c constraints/train.txt
