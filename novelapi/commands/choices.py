@@ -154,7 +154,8 @@ def table(found: Mapping[str, Any]) -> Iterable[str]:
     whose = "gold answers" if found["gold"] else "predictions"
     counts = f"{found['resolved']} of {found['scored']} scored, {found['unscored']} not scored"
     yield f"{found['suite']}: {whose} resolved {_percent(found['resolved_share'])}   ({counts})"
-    yield f"  {'artefact':20} {'resolved':>8} {'prec':>6} {'recall':>6} {'F1':>6} {'exact':>6} {'params':>6} {'edges':>6}"
+    columns = " ".join(f"{word:>6}" for word in ("prec", "recall", "F1", "exact", "params", "edges"))
+    yield f"  {'artefact':20} {'resolved':>8} {columns}"
     yield _line(whose, found)
     for name, baseline in found["baselines"].items():
         yield _line(f"  {name}", baseline)

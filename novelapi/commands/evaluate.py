@@ -34,8 +34,8 @@ def evaluate(
     suite: Annotated[
         str | None,
         typer.Option(
-            help="An outside suite in place of --tasks: gitchameleon, codeupdatearena (answers are run); bfcl, nestful, "
-            "taskbench, toolbench (tool calls are compared)."
+            help="An outside suite in place of --tasks: gitchameleon, codeupdatearena (answers are run); "
+            "bfcl, nestful, taskbench, toolbench (tool calls are compared)."
         ),
     ] = None,
     gold: Annotated[bool, typer.Option("--gold", help="Run the suite's own answers in place of predictions.")] = False,

@@ -78,8 +78,8 @@ def check_arguments(
 
 
 def alternatives(values: Any) -> list[Any]:
-    """Return the accepted values of a parameter; one that stands alone is a list of one."""
-    return values if isinstance(values, list) else [values]
+    """Return the accepted values of a parameter; one that stands alone, or an empty list, is itself accepted."""
+    return values if isinstance(values, list) and values else [values]
 
 
 def check_value(
@@ -94,10 +94,18 @@ def check_value(
         accepted: the accepted values.
         language: whose literals a text may be.
     """
+    found = _check(name, value, schema, accepted)
+    if found is None or language == "python" or not isinstance(value, str):
+        return found
+    for text in declared_types(schema):
+        literal = read_literal(value, text, language)
+        if literal != value:
+            return _check(name, literal, schema, accepted)
+    return found
+
+
+def _check(name: str, value: Any, schema: Mapping[str, Any], accepted: list[Any]) -> Mismatch | None:
     declared = [TYPES.get(text, str) for text in declared_types(schema)]
-    if language != "python" and isinstance(value, str):
-        for text in declared_types(schema):
-            value = read_literal(value, text, language)
     value = list(value) if isinstance(value, tuple) else value
     if type(value) is int and float in declared and int not in declared:
         value = float(value)
@@ -130,18 +138,25 @@ def _items_fit(value: list[Any], schema: Mapping[str, Any], accepted: list[Any])
     return any(all(type(item) in (*nested, *map(type, answer[:1])) for item in value) for answer in lists)
 
 
-def accepts(value: Any, accepted: Any) -> bool:
-    """Whether a value equals an accepted one; the values of an accepted object are lists of alternatives in turn."""
+def accepts(value: Any, accepted: Any, *, listed: bool = True) -> bool:
+    """Whether a value equals an accepted one; the values of an accepted object are lists of alternatives in turn.
+
+    Args:
+        value: what the answer gives.
+        accepted: one alternative.
+        listed: the values of objects are lists of alternatives; further inside they may also be meant as they are.
+    """
     if _equal(value, accepted):
         return True
     if isinstance(accepted, dict):
         return isinstance(value, dict) and _keys(value, accepted) and all(
-            accepts(item, accepted[key]) or any(accepts(item, other) for other in alternatives(accepted[key]))
+            (not listed and accepts(item, accepted[key], listed=False))
+            or any(accepts(item, other, listed=False) for other in alternatives(accepted[key]))
             for key, item in value.items()
         )  # fmt: skip
     if isinstance(accepted, list):
         fits = isinstance(value, list) and len(value) == len(accepted)
-        return fits and all(accepts(item, other) for item, other in zip(value, accepted, strict=True))
+        return fits and all(accepts(item, other, listed=listed) for item, other in zip(value, accepted, strict=True))
     return False
 
 
@@ -193,26 +208,33 @@ def _short(value: Any) -> str:
 
 def pick(accepted: Any, schema: Mapping[str, Any]) -> Any:
     """Return one value that a parameter accepts, with the alternatives inside objects chosen too."""
-    values = alternatives(accepted)
-    first = next((item for item in values if item != ""), "")
-    return _chosen(first, schema)
+    return _chosen(_first(alternatives(accepted)), schema, listed=True)
 
 
-def _chosen(value: Any, schema: Mapping[str, Any]) -> Any:
-    properties = schema.get("properties")
-    known: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
-    if isinstance(value, dict):
-        kept = {key: item for key, item in value.items() if not (isinstance(item, list) and item[:1] == [""])}
-        return {key: _inside(item, known.get(key, {})) for key, item in kept.items()}
+def _first(values: list[Any]) -> Any:
+    return next((item for item in values if item != ""), "")
+
+
+def _chosen(value: Any, schema: Mapping[str, Any], *, listed: bool) -> Any:
+    """Return an alternative with the values of its objects chosen.
+
+    These are lists of alternatives; further inside (not `listed`) only where the schema declares something else.
+    """
     if isinstance(value, list):
         items = schema.get("items")
-        return [_chosen(item, items if isinstance(items, dict) else {}) for item in value]
-    return value
-
-
-def _inside(item: Any, schema: Mapping[str, Any]) -> Any:
-    """Return the first alternative of an object's value."""
-    if not isinstance(item, list) or not item:
-        return item
-    chosen = next((other for other in item if other != ""), "")
-    return _chosen(chosen, schema)
+        return [_chosen(item, items if isinstance(items, dict) else {}, listed=listed) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties = schema.get("properties")
+    chosen: dict[str, Any] = {}
+    for key, item in value.items():
+        inner = properties.get(key) if isinstance(properties, dict) else None
+        inner = inner if isinstance(inner, dict) else {}
+        plain = [TYPES.get(text, str) for text in declared_types(inner)]
+        if isinstance(item, list) and item and (listed or (plain and list not in plain)):
+            if item[0] == "" and key not in schema.get("required", ()):
+                continue
+            chosen[key] = _chosen(_first(item), inner, listed=False)
+        else:
+            chosen[key] = _chosen(item, inner, listed=False)
+    return chosen

@@ -34,10 +34,10 @@ def write_gold(task: Task) -> str:
 
 
 def _choose(accepted: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
-    """Return one accepted value of each parameter; one whose first choice is to be left out is left out."""
+    """Return one accepted value of each parameter; left out is one whose first choice that is, or that is unknown."""
     kept: dict[str, Any] = {}
     for name, values in accepted.items():
-        if alternatives(values)[:1] == [""] and name not in tool.required:
+        if (alternatives(values)[:1] == [""] and name not in tool.required) or name not in tool.parameters:
             continue
         kept[name] = pick(values, tool.parameters.get(name, {}))
     return kept

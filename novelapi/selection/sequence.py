@@ -7,7 +7,7 @@ reference must point back.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -54,36 +54,38 @@ def read_flow(steps: Sequence[Step], *, ordered: bool = True) -> Flow:
         steps: the calls.
         ordered: they are made in this order, so a reference to a later one points nowhere; else one in a circle does.
     """
-    places = {step.label.strip("$"): number for number, step in enumerate(steps) if step.label}
+    places: dict[str, list[int]] = {}
+    for number, step in enumerate(steps):
+        places.setdefault(step.label.strip("$"), []).append(number)
+
+    def producer(found: Reference, current: int) -> int | None:
+        """Return the call that a label stands for: the last one before, as a label may be given anew, else the next."""
+        several = places.get(found.label, []) if found.label else []
+        return max((at for at in several if at < current), default=min(several, default=None))
+
     sources = [
-        {
-            at
-            for value in step.arguments.values()
-            for ref in references(value)
-            if (at := places.get(ref.label)) is not None
-        }
-        for step in steps
+        {at for ref in references(list(step.arguments.values())) if (at := producer(ref, number)) is not None}
+        for number, step in enumerate(steps)
     ]
     deep: dict[int, str] = {}
+    for number in range(len(steps)) if ordered else _order(sources):
+
+        def traced(found: Reference, current: int = number) -> str:
+            at = producer(found, current)
+            return _mark(deep.get(at, "?") if at is not None else "?", found)
+
+        deep[number] = text_digest(_written(steps[number].name, _plain(steps[number], traced)))
     shallow: list[str] = []
     parameters: list[tuple[str, str]] = []
     values: list[tuple[str, str, str]] = []
     edges: list[Edge] = []
-
-    def named(found: Reference) -> str:
-        at = places.get(found.label)
-        return f"\u27e8{steps[at].name if at is not None else '?'}|{found.path}\u27e9"
-
-    def traced(found: Reference) -> str:
-        at = places.get(found.label)
-        return f"\u27e8{deep.get(at, '?') if at is not None else '?'}|{found.path}\u27e9"
-
-    for number in range(len(steps)) if ordered else _order(sources):
-        step = steps[number]
-        far = {name: plain(replace_references(value, traced)) for name, value in step.arguments.items()}
-        deep[number] = text_digest(_written(step.name, far))
     for number, step in enumerate(steps):
-        near = {name: plain(replace_references(value, named)) for name, value in step.arguments.items()}
+
+        def named(found: Reference, current: int = number) -> str:
+            at = producer(found, current)
+            return _mark(steps[at].name if at is not None else "?", found)
+
+        near = _plain(step, named)
         shallow.append(_written(step.name, near))
         parameters += [(step.name, name) for name in near]
         values += [(step.name, name, text) for name, text in near.items()]
@@ -92,6 +94,14 @@ def read_flow(steps: Sequence[Step], *, ordered: bool = True) -> Flow:
         names=tuple(step.name for step in steps), parameters=tuple(parameters), values=tuple(values),
         edges=tuple(edges), shallow=tuple(shallow), deep=tuple(deep.values()),
     )  # fmt: skip
+
+
+def _mark(target: str, found: Reference) -> str:
+    return f"\u27e8{target}|{found.path}\u27e9"
+
+
+def _plain(step: Step, write: Callable[[Reference], str]) -> dict[str, str]:
+    return {name: plain(replace_references(value, write)) for name, value in step.arguments.items()}
 
 
 def _order(sources: Sequence[AbstractSet[int]]) -> list[int]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from novelapi.errors import DataError
 from novelapi.evaluation.suites.choice import ChoiceSuite, Row, finish, need, read_rows
+from novelapi.selection.accepted import alternatives
 from novelapi.selection.names import find_defect
 from novelapi.selection.tasks import Language, Skipped, Task, TaskSet, Tool, Wanted
 
@@ -153,16 +154,25 @@ def _wanted(answers: list[Any], tools: tuple[Tool, ...]) -> tuple[Wanted, ...]:
     Raises:
         _DefectError: an answer calls what is not listed, or is no call.
     """
-    names = {tool.name for tool in tools}
+    by_name = {tool.name: tool for tool in tools}
     found: list[Wanted] = []
     for answer in answers:
         if not isinstance(answer, dict) or len(answer) != 1:
             raise _DefectError(f"an answer is no call: {answer!r}"[:200])
         name, accepted = next(iter(answer.items()))
-        if name not in names:
+        if name not in by_name:
             raise _DefectError(f"a label names an API that is not listed: '{name}'")
         if not isinstance(accepted, dict):
             raise _DefectError(f"an answer has no arguments: '{name}'")
+        tool = by_name[name]
+        unknown = [
+            key for key, values in accepted.items() if key not in tool.parameters and "" not in alternatives(values)
+        ]
+        lacking = [key for key in tool.required if key not in accepted]
+        if unknown:
+            raise _DefectError(f"an answer needs a parameter that its function lacks: '{unknown[0]}' of '{name}'")
+        if lacking:
+            raise _DefectError(f"an answer lacks a required parameter: '{lacking[0]}' of '{name}'")
         found.append(Wanted(name=name, arguments=accepted))
     return tuple(found)
 

@@ -102,8 +102,7 @@ def _defect(steps: Sequence[Wanted], tools: Sequence[Tool], bad: Mapping[str, st
             return f"a label names an API that is not listed: '{step.name}'"
         if step.name in bad:
             return bad[step.name]
-    labels = [step.label for step in steps if step.label]
-    return "two calls of the answer have one label" if len(set(labels)) < len(labels) else None
+    return None
 
 
 def _specification(path: Path) -> tuple[tuple[Tool, ...], dict[str, str], Any]:

@@ -201,8 +201,9 @@ def _graph(domain: _Domain, path: Path) -> Task | Skipped:
     if domain.bad:
         return Skipped(key=key, part=domain.name, reason=next(iter(domain.bad.values())))
     linked = [tool for tool in domain.tools if any(tool.name in edge for edge in edges)]
+    wanted = tuple(Wanted(name=tool.name) for tool in linked)
     return Task(
-        key=key, part=domain.name, query=QUESTION, tools=domain.tools, wanted=tuple(Wanted(name=tool.name) for tool in linked),
+        key=key, part=domain.name, query=QUESTION, tools=domain.tools, wanted=wanted,
         match="sequence", links=edges, listing=domain.listed, scheme="spaced",
     )  # fmt: skip
 

@@ -63,9 +63,10 @@ def _labels(row: Row, place: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for label in labels:
         pair = [label.get("tool_name"), label.get("api_name")] if isinstance(label, dict) else label
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+        names = [part for part in pair if isinstance(part, str)] if isinstance(pair, list) else []
+        if not isinstance(pair, list) or len(pair) != 2 or len(names) != 2:
             raise DataError(f"{place}: a label is no pair of tool and API: {label!r}; correct the row")
-        found.append((pair[0], pair[1]))
+        found.append((names[0], names[1]))
     return found
 
 
