@@ -47,10 +47,16 @@ def run(suite: ChoiceSuite, request: Request) -> dict[str, Any]:
     whose: Literal["gold", "predictions"] = "gold" if answers is None else "predictions"
     out = request.out or Layout(settings.home_dir).suite(suite.name, whose)
     check_folder(out, suite.name, whose, fresh=request.fresh)
-    with Bar(suite.name, len(tasks) * (1 + len(BASELINES))) as bar:
+    with Bar(suite.name, len(tasks) * (len(BASELINES) + (answers is not None))) as bar:
         rows = [*_rows(suite.name, tasks, answers, bar), *(_unscored(suite.name, item) for item in skipped)]
+        # Beside a score belongs what others reach on the very rows that it is made of.
+        answered = [task for key, task in tasks.items() if answers is None or answers.get(key)]
         baselines = {
-            name: summarise_rows([_scored(bar, task, suite.name, 0, write(task)) for task in tasks.values()])
+            name: summarise_rows(
+                [row for row in rows if row.outcome != "unscored"]
+                if write is write_gold and answers is None
+                else [_scored(bar, task, suite.name, 0, write(task)) for task in answered]
+            )
             for name, write in BASELINES.items()
         }
     rows.sort(key=lambda row: (row.task_id, row.sample))

@@ -146,7 +146,8 @@ def report(found: dict[str, Any], *, as_json: bool, echo: Callable[[str], None])
             echo(line)
     left = found["unscored"]
     if left:
-        raise PartialError(f"{left} of {found['tasks']} rows were not run; the reasons are in {found['results']}")
+        done = "scored" if "baselines" in found else "run"
+        raise PartialError(f"{left} of {found['tasks']} rows were not {done}; the reasons are in {found['results']}")
     if found["partial"]:
         raise PartialError("rows were left out by --limit: run without it for all")
 

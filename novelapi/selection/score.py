@@ -206,7 +206,10 @@ def _compare_accepted(task: Task, named: Sequence[Named]) -> _Verdict:
     selected = sorted(item.name for item in named) == names
     parameters, values = _tallies(task, named, pairs)
     return _Verdict(
-        errors=errors, ladder=Ladder(selected=selected, filled=not errors), parameters=parameters, values=values
+        errors=errors,
+        ladder=Ladder(selected=selected, filled=not errors, executed=_executed(named, selected=not errors)),
+        parameters=parameters,
+        values=values,
     )  # fmt: skip
 
 
