@@ -9,10 +9,10 @@ from typing import Any
 from novelapi.selection.calls import Call
 from novelapi.selection.scanning import load_json
 
-CONTAINERS = (
-    "api_calls", "calls", "tool_calls", "function_calls", "task_nodes", "tool_nodes", "nodes", "output", "actions",
-)  # fmt: skip
+CONTAINERS = ("api_calls", "calls", "tool_calls", "function_calls", "task_nodes", "tool_nodes")
 """Keys of an object that hold a list of calls."""
+GENERAL = ("nodes", "output", "actions")
+"""Keys that may hold one: if the object is the answer, or all in it is the row's."""
 LINKS = ("task_links", "tool_links", "links")
 """Keys beside them that hold the links among the calls."""
 NAMES = ("name", "api_name", "function", "task", "action", "tool", "id", "function_name", "tool_name")
@@ -24,6 +24,8 @@ LISTED = frozenset({
     "output_parameters", "query_parameters", "template_response",
 })  # fmt: skip
 """Keys that only the entry of a tool list has: what echoes its prompt calls nothing."""
+BESIDE = frozenset({"label", "type", "thought", "thoughts", "reason", "explanation", "step"})
+"""Further keys that the call of an unknown tool may have in prose; any other object there is something else."""
 REPLIES = frozenset({"error", "message", "response", "result", "answer", "status", "output", "data", "thought"})
 """Keys of an object that is an answer in words, not a call by a name that the row does not list."""
 
@@ -50,9 +52,9 @@ def decode(value: Any, known: Callable[[str], bool], *, trusted: bool = False) -
     if isinstance(value, dict):
         for key in ("result", "answer", "response"):
             inner = value.get(key)
-            if len(value) <= 3 and isinstance(inner, dict) and (found := _container(inner, known)) is not None:
+            if len(value) <= 3 and isinstance(inner, dict) and (found := _container(inner, known, trusted)) is not None:
                 return found
-        found = _container(value, known)
+        found = _container(value, known, trusted)
         if found is not None:
             return found
         if len(value) > 1 and (several := [_mapped({name: value[name]}, known) for name in value]) and all(several):
@@ -68,12 +70,14 @@ def decode(value: Any, known: Callable[[str], bool], *, trusted: bool = False) -
     return None
 
 
-def _container(value: dict[str, Any], known: Callable[[str], bool]) -> Decoded | None:
-    for key in CONTAINERS:
+def _container(value: dict[str, Any], known: Callable[[str], bool], trusted: bool) -> Decoded | None:
+    for key in (*CONTAINERS, *GENERAL):
         items = value.get(key)
         if isinstance(items, str) and items.lstrip().startswith(("[", "{")):
             items = parsed(items)
         if isinstance(items, list) and not _is_listing(items):
+            if key in GENERAL and not (trusted or (items and all(known(_name(item)) for item in items))):
+                continue
             calls = [read_call(item, known, trusted=True) for item in items]
             if key.endswith("nodes"):  # they are referred to by position
                 calls = [call and replace(call, label=f"<node-{number}>") for number, call in enumerate(calls)]
@@ -147,7 +151,7 @@ def read_call(item: Any, known: Callable[[str], bool], *, trusted: bool = False)
     if mapped is not None:
         name, given = mapped
         return Call(name=name, arguments=given)
-    return _named(item, trusted=trusted)
+    return _named(item, known, trusted=trusted)
 
 
 def _mapped(
@@ -158,19 +162,29 @@ def _mapped(
         return None
     name, value = next(iter(item.items()))
     value = parsed(value) if isinstance(value, str) else value
-    fits = known(name) or (trusted and name not in {*NAMES, *CONTAINERS, *REPLIES})
+    fits = known(name) or (trusted and name not in {*NAMES, *CONTAINERS, *GENERAL, *REPLIES})
     return (name, value) if isinstance(value, dict) and fits else None
 
 
-def _named(item: dict[str, Any], *, trusted: bool) -> Call | None:
+def _name(item: Any) -> str:
+    if not isinstance(item, dict):
+        return item if isinstance(item, str) else ""
+    return next((item[key] for key in NAMES if isinstance(item.get(key), str)), "")
+
+
+def _named(item: dict[str, Any], known: Callable[[str], bool], *, trusted: bool) -> Call | None:
     owner = item.get("tool_name")
     name = item.get("api_name")
     if not (isinstance(owner, str) and isinstance(name, str)):
-        owner, name = "", next((item[key] for key in NAMES if isinstance(item.get(key), str)), "")
+        owner, name = "", _name(item)
     key = next((key for key in ARGUMENTS if key in item), None)
     if not name.strip() or (key is None and not trusted and not owner):
         return None
-    arguments, positional = _arguments(item.get(key) if key else None)
+    given = parsed(item[key]) if key and isinstance(item[key], str) else item[key] if key else None
+    plainly = isinstance(given, dict) and item.keys() <= {*NAMES, *ARGUMENTS, *BESIDE}
+    if not (trusted or owner or known(name) or plainly):
+        return None
+    arguments, positional = _arguments(given)
     label = item.get("label") or item.get("id") or ""
     label = label if isinstance(label, str) and label != name else ""
     return Call(

@@ -130,6 +130,11 @@ def test_the_list_of_tools_is_no_call(row, functions, chain):
     for task in (row, functions, chain):
         for text in (json.dumps(task.listing), f"Here they are: {json.dumps(task.listing)}", repr(task.listing)):
             assert extract(text, task.tools, task.names).kind == "text"
+    for mixed in (
+        {"name": "str", "input": {}, "price": "int"}, {"name": "str", "input": "str"}, {"actions": [{"name": "str"}]},
+    ):  # fmt: skip
+        assert extract(f"It returns {json.dumps(mixed)}.", row.tools, row.names).kind == "text"
+    assert extract(json.dumps({"name": "invented", "arguments": {}}) + ".", row.tools, row.names).kind == "json"
     described = [{"name": "math.sum", "description": "because", "arguments": {"values": [1]}}]
     assert extract(json.dumps(described), functions.tools, functions.names).kind == "json"
 
