@@ -430,6 +430,8 @@ def test_the_verb_scores_a_file_written_by_hand(verb):
         ("G1_tool/5", 0, "pass", "json"), ("G1_tool/5", 1, "fail", "text"), ("G2_category/5", 0, "unscored", None),
         ("G2_category/6", 0, "fail", "text"),
     ]  # fmt: skip
+    summary = json.loads((verb.folder / "out/summary.json").read_text())
+    assert {part["scored"] for part in summary["baselines"].values()} == {2}, "the same rows as the score"
     other = verb("--gold", "--suite", "toolbench", "--data", ".", "--out", "out")
     assert code_of(other) == 2
     limited = verb("--gold", "--suite", "toolbench", "--data", ".", "--limit", "1", "--json")

@@ -153,6 +153,7 @@ def test_accepted_values_of_odd_types():
     assert check_value("p", None, {"type": "string"}, [None, ""]) is None
     assert check_value("p", [], {"type": "array", "items": {"type": "string"}}, alternatives([])) is None
     assert check_value("p", 1, {"type": "boolean"}, [True]) is not None
+    assert check_value("p", {"k": True}, {"type": "dict"}, [{"k": [1]}]) is not None
     assert check_value("p", "x", {}, ["x"]) is None
 
 

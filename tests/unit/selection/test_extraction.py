@@ -87,19 +87,13 @@ def test_a_search_tree_counts_by_the_path_to_its_answer(row):
         {"node_type": "Action Input", "description": "{}", "observation": '{"error": ""}', "observation_code": 0},
         {"node_type": "Action", "description": "Finish"},
     ]
-    tree = {
-        "tree": {
-            "tree": {"node_type": "Thought", "children": [{**steps[0], "children": [{**steps[1], "children": []}]}]}
-        }
-    }
-    generation = {"answer_generation": {"train_messages": [MESSAGES[:2], MESSAGES[:3]]}}
-    for value, expected in (
-        ({**tree, **generation}, 1),
-        ({**tree, "answer_generation": {}}, 1),
-        ({"trys": [{"chain": steps}]}, 1),
-    ):
+    branch = {**steps[0], "children": [{**steps[1], "children": []}]}
+    tree = {"tree": {"tree": {"node_type": "Thought", "children": [branch, branch]}}}
+    answered = {**tree, "answer_generation": {"train_messages": [MESSAGES[:2], MESSAGES[:3]]}}
+    given_up = {**tree, "answer_generation": {"train_messages": []}}
+    for value, calls in ((answered, 1), (given_up, 2), ({"trys": [{"chain": steps}]}, 1)):
         found = extract(json.dumps(value), row.tools, row.names)
-        assert (found.kind, len(found.calls), found.calls[0].ok) == ("trace", expected, True)
+        assert (found.kind, len(found.calls), found.calls[0].ok) == ("trace", calls, True)
 
 
 NOTHING = {
