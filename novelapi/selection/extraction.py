@@ -8,6 +8,7 @@ mentioned in it, which is scored apart and never resolves a task.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -142,7 +143,7 @@ def mentions(text: str, tools: Sequence[Tool]) -> tuple[Call, ...]:
     """Return the candidates that a text mentions, in the order of their first mention; all are sought, not the labels.
 
     An API of a tool is mentioned where both names, joined, occur in the text without its punctuation, or where each
-    occurs somewhere; any other where its name does.
+    occurs somewhere; any other where its name does, as a word.
     """
     lowered, compact = text.lower(), normal(text)
     found: list[tuple[int, Call]] = []
@@ -156,7 +157,8 @@ def mentions(text: str, tools: Sequence[Tool]) -> tuple[Call, ...]:
 def _mention(lowered: str, compact: str, tool: Tool) -> int:
     """Return where a tool is first mentioned, or -1."""
     if not tool.owner:
-        return lowered.find(tool.name.lower())
+        found = re.search(rf"(?<!\w){re.escape(tool.name.lower())}(?!\w)", lowered)
+        return found.start() if found else -1
     for joined in (normal(tool.owner) + normal(tool.title), f"{normal(tool.title)}for{normal(tool.owner)}"):
         at = compact.find(joined)
         if at >= 0:

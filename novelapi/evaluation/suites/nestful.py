@@ -39,14 +39,14 @@ def read(folder: Path) -> TaskSet:
             key = f"{split}/{row.get('sample_id', number)}"
             if key in tasks or any(item.key == key for item in skipped):
                 raise DataError(f"{place}: duplicate id '{key}'; remove one of the rows")
-            steps = _steps(row, place)
+            output = _output(row, place)
             if "tools" in row:
                 listed = _plain(row["tools"], place)
                 tools, bad = clean(_tools(listed, place))
             else:
                 shared = shared or _specification(path)
                 tools, bad, listed = shared
-            reason = _defect(steps, tools, bad)
+            steps, reason = _steps(output, tools, bad)
             if reason:
                 skipped.append(Skipped(key=key, part=split, reason=reason))
                 continue
@@ -72,37 +72,36 @@ def _plain(value: Any, place: str) -> Any:
         raise DataError(f"{place}: a field is not valid JSON ({error}); fetch the file anew") from error
 
 
-def _steps(row: Row, place: str) -> list[Wanted]:
-    """Return the calls of an answer.
+def _output(row: Row, place: str) -> list[Any]:
+    """Return the answer of a row.
 
     Raises:
-        DataError: there are none, or one is no call.
+        DataError: there is none.
     """
     output = _plain(row.get("output"), place)
     if not isinstance(output, list) or not output:
         raise DataError(f"{place}: no 'output': without labels nothing can be scored; remove the row")
+    return output
+
+
+def _steps(output: Sequence[Any], tools: Sequence[Tool], bad: Mapping[str, str]) -> tuple[list[Wanted], str | None]:
+    """Return the calls of an answer, and why it cannot be scored, or null."""
+    names = {tool.name for tool in tools}
     found: list[Wanted] = []
     for item in output:
         if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-            raise DataError(f"{place}: a call of 'output' has no name; correct the row")
-        given = item.get("arguments") or {}
+            return found, "a call of the answer has no name"
+        name, given = item["name"], item.get("arguments") or {}
+        if name == CLOSING:
+            continue
         if not isinstance(given, dict):
-            raise DataError(f"{place}: the arguments of '{item['name']}' are no object; correct the row")
-        if item["name"] != CLOSING:
-            found.append(Wanted(name=item["name"], arguments=given, label=str(item.get("label") or "").strip("$")))
-    if not found:
-        raise DataError(f"{place}: 'output' calls nothing: without labels nothing can be scored; remove the row")
-    return found
-
-
-def _defect(steps: Sequence[Wanted], tools: Sequence[Tool], bad: Mapping[str, str]) -> str | None:
-    names = {tool.name for tool in tools}
-    for step in steps:
-        if step.name not in names:
-            return f"a label names an API that is not listed: '{step.name}'"
-        if step.name in bad:
-            return bad[step.name]
-    return None
+            return found, f"the arguments of a call are no object: '{name}'"
+        if name not in names:
+            return found, f"a label names an API that is not listed: '{name}'"
+        if name in bad:
+            return found, bad[name]
+        found.append(Wanted(name=name, arguments=given, label=str(item.get("label") or "").strip("$")))
+    return found, None if found else "the answer calls nothing"
 
 
 def _specification(path: Path) -> tuple[tuple[Tool, ...], dict[str, str], Any]:
@@ -128,7 +127,8 @@ def _tools(listed: Any, place: str) -> list[Tool]:
 
 
 def _tool(item: Any, place: str) -> Tool:
-    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+    name = item.get("name", item.get("id")) if isinstance(item, dict) else None
+    if not isinstance(name, str):
         raise DataError(f"{place}: a specification has no name; correct the file")
     parameters: dict[str, Row] = {}
     required: list[str] = []
@@ -142,7 +142,7 @@ def _tool(item: Any, place: str) -> Tool:
         listed = schema.get("required")
         required += [str(name) for name in listed] if isinstance(listed, list) else []
     required += [name for name, part in parameters.items() if part.get("required") is True]
-    return Tool(name=item["name"], parameters=parameters, required=tuple(dict.fromkeys(required)))
+    return Tool(name=name, parameters=parameters, required=tuple(dict.fromkeys(required)))
 
 
 SUITE = ChoiceSuite(

@@ -123,7 +123,7 @@ def _task(domain: _Domain, row: Row, place: str) -> Task | Skipped:
     for number, node in enumerate(nodes):
         written = node.get("task", node.get("id", node.get("name"))) if isinstance(node, dict) else None
         if not isinstance(written, str):
-            raise DataError(f"{place}: a node names no tool; correct the row")
+            return Skipped(key=key, part=domain.name, reason="a node names no tool")
         found = domain.names.find(written)
         if len(found) != 1:
             reason = f"a label names an API that is not listed: '{written}'"

@@ -233,8 +233,12 @@ def test_bfcl_schemas_stored_as_text(tmp_path):
 
 def test_nestful_parameters_and_skips(tmp_path):
     unknown = {"input": "?", "output": [{"name": "Swim", "arguments": {}, "label": "var1"}]}
+    broken = [[{"name": "var_result", "arguments": {}}], [{"name": "Fly", "arguments": ["Rome"]}], [{"label": "var1"}]]
     stay = {"input": "?", "output": [{"name": "Stay", "arguments": {"city": "Rome"}, "label": "var1"}]}
-    write(tmp_path / "executable/executable-data.json", [SEQUENCE, unknown, stay])
+    write(
+        tmp_path / "executable/executable-data.json",
+        [SEQUENCE, unknown, stay, *({"input": "?", "output": part} for part in broken)],
+    )
     write(tmp_path / "executable/executable-spec.json", [*SPEC, SPEC[0]])
     found = nestful.read(tmp_path)
     tools = {tool.name: (tuple(tool.parameters), tool.required) for tool in found.tasks["executable/0"].tools}
@@ -242,7 +246,10 @@ def test_nestful_parameters_and_skips(tmp_path):
         "Find.City": (("name", "lang"), ("name",)), "Fly": (("city",), ("city",)), "Stay": (("city",), ("city",)),
     }  # fmt: skip
     assert {item.key: item.reason for item in found.skipped} == {
-        "executable/1": "a label names an API that is not listed: 'Swim'"
+        "executable/1": "a label names an API that is not listed: 'Swim'",
+        "executable/3": "the answer calls nothing",
+        "executable/4": "the arguments of a call are no object: 'Fly'",
+        "executable/5": "a call of the answer has no name",
     }
     write(tmp_path / "executable/executable-spec.json", [*SPEC, {**SPEC[1], "arguments": {}}])
     found = nestful.read(tmp_path)
@@ -267,7 +274,6 @@ def test_nestful_version_two(tmp_path):
     [
         ({"input": "?"}, "row 1: no 'output'"),
         ({"input": "?", "output": []}, "row 1: no 'output'"),
-        ({"input": "?", "output": [{"name": "var_result", "arguments": {}}]}, "calls nothing"),
         ({"input": "?", "output": "[{"}, "a field is not valid JSON"),
         ({"output": SEQUENCE["output"]}, "field missing: input"),
     ],
@@ -316,7 +322,6 @@ def test_taskbench_reads_arguments_by_their_place(data):
     [
         ({"task_nodes": []}, "no task_nodes"),
         ({"task_nodes": "["}, "task_nodes is not valid JSON"),
-        ({"task_nodes": [3]}, "a node names no tool"),
         ({"id": "17", "second": True}, "duplicate id 'images/17'"),
     ],
 )
@@ -331,11 +336,12 @@ def test_taskbench_skips_unlisted_tools(data):
     rows = [
         REQUEST, {**REQUEST, "id": "18", "task_nodes": [{"task": "Paint", "arguments": []}]},
         {**REQUEST, "id": "19", "task_links": [{"source": "Paint", "target": "Image Mixer"}]},
+        {**REQUEST, "id": "20", "task_nodes": [3]},
     ]  # fmt: skip
     write(data / "taskbench/data_images/data.json", rows, lines=True)
     found = taskbench.read(data / "taskbench")
     assert [item.reason for item in found.skipped] == [
-        "a label names an API that is not listed: 'Paint'", "a link names no listed tool",
+        "a label names an API that is not listed: 'Paint'", "a link names no listed tool", "a node names no tool",
     ]  # fmt: skip
 
 
