@@ -40,6 +40,8 @@ TYPES: Mapping[str, type] = {
     "dict": dict, "object": dict, "hashmap": dict, "hashtable": dict, "map": dict,
 }  # fmt: skip
 """Type of a value by the name of a declared type in lower case."""
+MOST_EXACT = 1 << 1023
+"""Integers from here on are no floats."""
 _IGNORED = re.compile(r"[ ,./\-_*^]")
 
 
@@ -107,7 +109,7 @@ def check_value(
 def _check(name: str, value: Any, schema: Mapping[str, Any], accepted: list[Any]) -> Mismatch | None:
     declared = [TYPES.get(text, str) for text in declared_types(schema)]
     value = list(value) if isinstance(value, tuple) else value
-    if type(value) is int and float in declared and int not in declared:
+    if type(value) is int and float in declared and int not in declared and abs(value) < MOST_EXACT:
         value = float(value)
     if any(_identical(value, item) for item in accepted):
         return None

@@ -49,7 +49,7 @@ def decode(value: Any, known: Callable[[str], bool], *, trusted: bool = False) -
         known: tells whether a name is one of the row's.
         trusted: the value is the answer, not a part of prose: `{"name": {...}}` is a call whatever the name.
     """
-    if isinstance(value, dict):
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         for key in ("result", "answer", "response"):
             inner = value.get(key)
             if len(value) <= 3 and isinstance(inner, dict) and (found := _container(inner, known, trusted)) is not None:
@@ -57,13 +57,13 @@ def decode(value: Any, known: Callable[[str], bool], *, trusted: bool = False) -
         found = _container(value, known, trusted)
         if found is not None:
             return found
-        if len(value) > 1 and (several := [_mapped({name: value[name]}, known) for name in value]) and all(several):
-            calls = tuple(Call(name=pair[0], arguments=pair[1]) for pair in several if pair is not None)
-            return Decoded(calls=calls, whole=True)
+        several = _spread([value], known)
+        if len(several) > 1:
+            return decode(several, known, trusted=trusted)
         call = read_call(value, known, trusted=trusted)
         return None if call is None else Decoded(calls=(call,), whole=False)
     if isinstance(value, list):
-        calls = [read_call(item, known, trusted=trusted) for item in value]
+        calls = [read_call(item, known, trusted=trusted) for item in _spread(value, known)]
         good = tuple(call for call in calls if call is not None)
         if good or not value:
             return Decoded(calls=good, whole=True, malformed=len(calls) - len(good))
@@ -78,7 +78,7 @@ def _container(value: dict[str, Any], known: Callable[[str], bool], trusted: boo
         if isinstance(items, list) and not _is_listing(items):
             if key in GENERAL and not (trusted or (items and all(known(_name(item)) for item in items))):
                 continue
-            calls = [read_call(item, known, trusted=True) for item in items]
+            calls = [read_call(item, known, trusted=True) for item in _spread(items, known)]
             if key.endswith("nodes"):  # they are referred to by position
                 calls = [call and replace(call, label=f"<node-{number}>") for number, call in enumerate(calls)]
             good = [call for call in calls if call is not None]
@@ -88,6 +88,18 @@ def _container(value: dict[str, Any], known: Callable[[str], bool], trusted: boo
         names = dict.fromkeys(name for link in links for name in link)
         return Decoded(calls=tuple(Call(name=name) for name in names), whole=True, links=links)
     return None
+
+
+def _spread(items: list[Any], known: Callable[[str], bool]) -> list[Any]:
+    """Return items with those that call several of the row's tools by name (`{"a": {...}, "b": {...}}`) taken apart."""
+    found: list[Any] = []
+    for item in items:
+        apart = isinstance(item, dict) and len(item) > 1 and all(isinstance(part, dict) for part in item.values())
+        if apart and all(isinstance(name, str) and known(name) for name in item):
+            found += [{name: part} for name, part in item.items()]
+        else:
+            found.append(item)
+    return found
 
 
 def _is_listing(items: list[Any]) -> bool:
@@ -142,7 +154,7 @@ def read_call(item: Any, known: Callable[[str], bool], *, trusted: bool = False)
             given = item[2] if len(item) == 3 and isinstance(item[2], dict) else {}
             return Call(owner=item[0], name=item[1], arguments=given) if trusted or len(item) == 2 else None
         return None
-    if not isinstance(item, dict) or _is_listed(item):
+    if not isinstance(item, dict) or not all(isinstance(key, str) for key in item) or _is_listed(item):
         return None
     function = item.get("function")
     if isinstance(function, dict):  # the form of endpoints
@@ -158,7 +170,7 @@ def _mapped(
     item: dict[str, Any], known: Callable[[str], bool], *, trusted: bool = False
 ) -> tuple[str, dict[str, Any]] | None:
     """Return name and arguments of an item `{"name": {...}}`, BFCL's own form."""
-    if not item or (len(item) > 1 and not all(known(name) for name in item)):
+    if len(item) != 1:
         return None
     name, value = next(iter(item.items()))
     value = parsed(value) if isinstance(value, str) else value
@@ -198,7 +210,7 @@ def _arguments(value: Any) -> tuple[dict[str, Any], tuple[Any, ...]]:
     if value is None or value == "":
         return {}, ()
     if isinstance(value, dict):
-        return value, ()
+        return {str(name): part for name, part in value.items()}, ()
     if isinstance(value, list):
         if value and all(isinstance(part, dict) and "name" in part and "value" in part for part in value):
             return {str(part["name"]): part["value"] for part in value}, ()  # TaskBench's form

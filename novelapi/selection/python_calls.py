@@ -26,8 +26,11 @@ def read_python(text: str, known: Callable[[str], bool]) -> list[Call] | None:
     if tree is None:
         return None
     reader = _Reader(known, BUILTINS | _own_names(tree))
-    for statement in tree.body:
-        reader.statement(statement)
+    try:
+        for statement in tree.body:
+            reader.statement(statement)
+    except RecursionError:  # no program that a person would write
+        return None
     return reader.calls or None
 
 

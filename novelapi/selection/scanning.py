@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 MOST_STEPS = 2_000_000
-"""Brackets and quotes that are looked at in one text; a hostile one is given up after that."""
+"""Brackets and quotes that are looked at in one text, and characters that are parsed in vain; then it is given up."""
+DEEPEST = 64
+"""Values that are nested deeper are none."""
 LONGEST_CODE = 200_000
 """Longer texts are not parsed as Python."""
 
@@ -38,9 +40,28 @@ def load_json(text: str) -> Any:
         ValueError: it is none, is nested too deeply, or holds a number that JSON does not have.
     """
     try:
-        return json.loads(text, strict=False, parse_constant=_refuse)
+        return _limited(json.loads(text, strict=False, parse_constant=_refuse))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _limited(value: Any) -> Any:
+    """Return a value that is not nested deeper than code that walks it can go.
+
+    Raises:
+        ValueError: it is.
+    """
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list | tuple | set)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return value
+    raise ValueError("nested too deeply")
 
 
 def _refuse(name: str) -> Any:
@@ -58,7 +79,7 @@ def load_python(text: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.literal_eval(text)
+            return _limited(ast.literal_eval(text))
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError("not a literal") from error
 
@@ -87,6 +108,8 @@ def spans(text: str) -> Iterator[tuple[str, Any]]:
             if value is not None or (mark == "[" and "(" in span and _is_code(span)):
                 yield span, value
                 after = end + 1
+            else:
+                steps += len(span)
         index = after
 
 
