@@ -179,11 +179,9 @@ def _equal(value: Any, other: Any) -> bool:
 
 
 def _identical(value: Any, other: Any) -> bool:
-    """Whether two values are equal with the types of all their parts."""
-    if type(value) is not type(other):
+    """Whether two values are equal with the types of all their parts; objects never, as theirs are alternatives."""
+    if type(value) is not type(other) or isinstance(value, dict):
         return False
-    if isinstance(value, dict):
-        return value.keys() == other.keys() and all(_identical(item, other[key]) for key, item in value.items())
     if isinstance(value, list):
         return len(value) == len(other) and all(map(_identical, value, other))
     return value == other and value != ""

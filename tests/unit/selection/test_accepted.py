@@ -132,7 +132,7 @@ def test_rows_in_which_nothing_or_anything_must_be_called(functions):
         ("java", "any", "someVariable", "someVariable"),
         ("javascript", "Bigint", "12n", 12), ("javascript", "Boolean", "false", False),
         ("javascript", "array", "[1, 'a', true]", [1, "a", True]), ("javascript", "array", "[[1, 2], [3]]", [[1, 2], [3]]),
-        ("javascript", "array", "new Array(1, 2)", [1, 2]), ("javascript", "dict", "{a: 1, 'b': [2]}", {"a": 1, "b": [2]}),
+        ("javascript", "array", "new Array(1, 2)", [1, 2]), ("javascript", "dict", "{a: 1, 'b': 'x, y'}", {"a": 1, "b": "x, y"}),
         ("javascript", "dict", "{}", {}), ("javascript", "integer", "ten", "ten"),
     ],
 )  # fmt: skip
@@ -140,6 +140,12 @@ def test_literals_of_other_languages(language, declared, text, value):
     assert read_literal(text, declared.lower(), language) == value
     assert check_value("p", text, {"type": declared}, [value], language) is None
     assert check_value("p", value, {"type": declared}, [value], language) is None
+
+
+def test_literals_inside_literals():
+    assert read_literal("{a: [1, {b: 'c'}]}", "dict", "javascript") == {"a": [1, {"b": "c"}]}
+    text = 'new HashMap<String, Object>() {{ put("k", new int[]{1, 2}); }}'
+    assert read_literal(text, "hashmap", "java") == {"k": [1, 2]}
 
 
 def test_a_literal_of_another_type_is_refused():
@@ -165,6 +171,9 @@ def test_objects_inside_objects_and_lists():
     assert not accepts({"c": [1, 2]}, accepted)
     schema = {"properties": {"a": {"properties": {"b": {"type": "string"}}}}}
     assert pick([accepted], schema) == {"a": {"b": "x"}, "c": [1, 2]}
+    wrapped = check_value("p", [{"k": ["v"]}], {"type": "array", "items": {"type": "dict"}}, [[{"k": ["v"]}]])
+    assert wrapped is not None, "the list of alternatives is no value"
+    assert wrapped.error == "value_error:dict_value"
     listed = [[{"k": ["v", ""]}, {"k": ["w"]}]]
     assert pick(listed, {"type": "array"}) == [{"k": "v"}, {"k": "w"}]
     wrong = check_value("p", [{"k": "v"}], {"type": "array", "items": {"type": "dict"}}, listed)
