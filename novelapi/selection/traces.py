@@ -9,7 +9,7 @@ from novelapi.selection.calls import Call
 from novelapi.selection.decoding import parsed
 
 FINISH = "Finish"
-"""What ToolBench's agents call to end a run; it belongs to no task."""
+"""What ends a run of ToolBench; it belongs to no task."""
 _ACTION = re.compile(r"^[ \t]*Action[ \t]*:[ \t]*(.+?)[ \t]*$(?:\s*^[ \t]*Action Input[ \t]*:[ \t]*)?", re.MULTILINE)
 _NEXT = re.compile(r"^[ \t]*(?:Thought|Observation|Action|Final Answer)[ \t]*:", re.MULTILINE)
 

@@ -22,7 +22,7 @@ from novelapi.selection.tasks import Language, Skipped, Task, TaskSet, Tool, Wan
 
 ANSWERS = "possible_answer"
 _CATEGORY = re.compile(r"^(?:BFCL_v\d+|gorilla_openfunctions_v\d+_test)_(.+)$")
-_OTHER = ("multi_turn", "memory", "web_search", "format_sensitivity", "exec", "rest", "agentic")
+_OTHER = ("multi_turn", "memory", "web_search", "format_sensitivity", "exec", "rest")
 """Categories that are not judged on the syntax of one turn."""
 _NONE, _SOME = ("irrelevance", "chatable"), ("relevance",)
 """Categories in which nothing, or anything, must be called."""

@@ -1,87 +1,36 @@
-"""Selection suites: what is read from their published files, what is refused or skipped, and the verb."""
+"""Selection suites: what is read from their published files, and what is refused or skipped."""
 
 import json
 import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from novelapi.cli import app
 from novelapi.errors import DataError, PrerequisiteError
 from novelapi.evaluation.suites import bfcl, nestful, taskbench, toolbench
 from novelapi.evaluation.suites.artefacts import read_artefacts
 from novelapi.evaluation.suites.registry import find_data, find_suite
 from novelapi.selection.baselines import write_gold
 from novelapi.selection.score import score
-
-
-def api(tool, name):
-    return {
-        "category_name": "Data", "tool_name": tool, "api_name": name, "api_description": "", "method": "GET",
-        "required_parameters": [{"name": "q", "type": "STRING", "description": "", "default": ""}],
-        "optional_parameters": [{"name": "n", "type": "NUMBER", "description": "", "default": 1}],
-    }  # fmt: skip
-
-
-def query(number, labels, apis=(("Kick", "Get clips"), ("Kick", "Get details"), ("Weather", "from"))):
-    return {"query_id": number, "query": "?", "api_list": [api(*pair) for pair in apis], "relevant APIs": labels}
-
-
-CLIPS, DETAILS = ["Kick", "Get clips"], ["Kick", "Get details"]
-FUNCTION = {
-    "name": "math.area", "description": "d",
-    "parameters": {"type": "dict", "properties": {"base": {"type": "integer"}}, "required": ["base"]},
-}  # fmt: skip
-QUESTION = {"id": "simple_0", "question": [[{"role": "user", "content": "Area?"}]], "function": [FUNCTION]}
-ANSWER = {"id": "simple_0", "ground_truth": [{"math.area": {"base": [10], "unit": [""]}}]}
-SPEC = [
-    {"name": "Find.City", "query_parameters": {"name": {"required": True}}, "path_parameters": {"lang": {"required": False}}},
-    {"name": "Fly", "arguments": {"city": {"required": True}}},
-    {"name": "Stay", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}},
-]  # fmt: skip
-SEQUENCE = {
-    "input": "Fly!",
-    "output": [
-        {"name": "Find.City", "arguments": {"name": "Rome"}, "label": "var1"},
-        {"name": "Fly", "arguments": {"city": "$var1.id$"}, "label": "var2"},
-        {"name": "var_result", "arguments": {"flight": "$var2$"}},
-    ],
-}
-NODES = [
-    {"id": "Image Search", "desc": "d", "input-type": ["text"], "output-type": ["image"]},
-    {"id": "Image Mixer", "desc": "d", "input-type": ["image", "image"], "output-type": ["image"]},
-]
-APIS = [{"id": "send_sms", "desc": "d", "parameters": [{"name": "number", "type": "string", "desc": "d"}]}]
-REQUEST = {
-    "id": "17", "type": "chain", "user_request": "Mix.", "task_steps": [],
-    "task_nodes": [
-        {"task": "Image Mixer", "arguments": ["<node-1>", "a.png"]}, {"task": "Image_Search", "arguments": ["cats"]},
-    ],
-    "task_links": [{"source": "Image Search", "target": "Image_Mixer"}],
-}  # fmt: skip
-
-
-def write(path, rows, *, lines=False):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(map(json.dumps, rows)) if lines else json.dumps(rows))
+from tests.fakes.tool_data import (
+    ANSWER,
+    APIS,
+    CLIPS,
+    FUNCTION,
+    NODES,
+    QUESTION,
+    REQUEST,
+    SEQUENCE,
+    SPEC,
+    query,
+    write,
+    write_suites,
+)
 
 
 @pytest.fixture
 def data(tmp_path):
-    """Miniature data of all four suites, each in its own folder."""
-    write(tmp_path / "stabletoolbench/solvable_queries/test_instruction/G1_tool.json", [query(5, [CLIPS, DETAILS])])
-    write(
-        tmp_path / "stabletoolbench/solvable_queries/test_instruction/G2_category.json",
-        [query(5, [CLIPS]), query(6, [DETAILS])],
-    )
-    write(tmp_path / "tools/bfcl/BFCL_v4_simple_python.json", [QUESTION], lines=True)
-    write(tmp_path / "tools/bfcl/possible_answer/BFCL_v4_simple_python.json", [ANSWER], lines=True)
-    write(tmp_path / "nestful_v1/non-executable-glaive-data.json", [SEQUENCE])
-    write(tmp_path / "nestful_v1/non-executable-glaive-spec.json", SPEC)
-    write(tmp_path / "taskbench/data_images/tool_desc.json", {"nodes": NODES})
-    write(tmp_path / "taskbench/data_images/data.json", [REQUEST], lines=True)
-    return tmp_path
+    return write_suites(tmp_path)
 
 
 def resolved(task):
@@ -374,117 +323,6 @@ def test_answers_in_the_forms_of_other_harnesses(data, tmp_path):
     assert read_artefacts(tmp_path / "lines.jsonl", tasks) == {
         "G1_tool/5": ['[{"x": {}}]'], "G2_category/6": ["none"], "G2_category/5": ["a", "{}"],
     }  # fmt: skip
-
-
-class Verb:
-    """Runs `novelapi evaluate` in this process."""
-
-    def __init__(self, folder, monkeypatch):
-        self.folder = folder
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("NOVELAPI_HOME", str(folder / "home"))
-        monkeypatch.delenv("NOVELAPI_SUITE_DATA", raising=False)
-
-    def __call__(self, *arguments):
-        return CliRunner().invoke(app, ["evaluate", *arguments])
-
-
-def code_of(done):
-    """The exit code that the command line gives an error."""
-    return getattr(done.exception, "exit_code", done.exit_code)
-
-
-@pytest.fixture
-def verb(data, monkeypatch):
-    from novelapi.settings import load_settings
-
-    load_settings.cache_clear()
-    yield Verb(data, monkeypatch)
-    load_settings.cache_clear()
-
-
-def test_the_verb_scores_gold_beside_trivial_answers(verb):
-    done = verb("--suite", "toolbench", "--gold", "--data", ".", "--out", "out", "--json")
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert (found["resolved"], found["scored"], found["gold"]) == (3, 3, True)
-    assert {name: part["resolved"] for name, part in found["baselines"].items()} == {
-        "gold": 3, "everything": 0, "everything in prose": 0, "first": 1, "empty": 0, "echo": 0,
-    }  # fmt: skip
-    rows = (verb.folder / "out/results.jsonl").read_bytes()
-    again = verb("--suite", "toolbench", "--gold", "--data", ".", "--out", "out")
-    assert (verb.folder / "out/results.jsonl").read_bytes() == rows
-    for name in ("everything in prose", "first", "empty", "echo", "NDCG", "all relevant", "ladder"):
-        assert name in again.stdout
-    manifest = json.loads((verb.folder / "out/manifest.json").read_text())
-    assert set(manifest["inputs"]) == {"G1_tool.json", "G2_category.json"}
-
-
-def test_the_verb_scores_a_file_written_by_hand(verb):
-    answers = [
-        {"task_id": "G1_tool/5", "samples": ['{"api_calls": [["Kick", "Get clips"], ["Kick", "Get details"]]}', ""]},
-        {"task_id": "6", "completion": "Call Get details of Kick."},
-    ]
-    (verb.folder / "mine.jsonl").write_text("\n".join(map(json.dumps, answers)))
-    done = verb("mine.jsonl", "--suite", "toolbench", "--data", ".", "--out", "out")
-    assert code_of(done) == 4, done.output
-    assert "predictions resolved 50.0 %   (1 of 2 scored, 1 not scored)" in done.stdout
-    assert "text only: 1 rows call nothing" in done.stdout
-    assert "not scored: no prediction for it  (1)" in done.stdout
-    rows = [json.loads(line) for line in (verb.folder / "out/results.jsonl").read_text().splitlines()]
-    assert [(row["task_id"], row["sample"], row["outcome"], row["extraction"]) for row in rows] == [
-        ("G1_tool/5", 0, "pass", "json"), ("G1_tool/5", 1, "fail", "text"), ("G2_category/5", 0, "unscored", None),
-        ("G2_category/6", 0, "fail", "text"),
-    ]  # fmt: skip
-    summary = json.loads((verb.folder / "out/summary.json").read_text())
-    assert {part["scored"] for part in summary["baselines"].values()} == {2}, "the same rows as the score"
-    other = verb("--gold", "--suite", "toolbench", "--data", ".", "--out", "out")
-    assert code_of(other) == 2
-    limited = verb("--gold", "--suite", "toolbench", "--data", ".", "--limit", "1", "--json")
-    assert (code_of(limited), json.loads(limited.stdout)["tasks"]) == (4, 1)
-
-
-def test_the_verb_states_what_it_skips(verb):
-    path = verb.folder / "stabletoolbench/solvable_queries/test_instruction/G1_tool.json"
-    write(path, [query(5, [CLIPS]), query(7, [["Kick", "Get likes"]])])
-    done = verb("--suite", "toolbench", "--gold", "--data", ".")
-    assert code_of(done) == 4, done.output
-    assert "not scored: a label names an API that is not listed  (1)" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["--suite", "toolbnch", "--gold"], 2, "did you mean toolbench"),
-        (["--suite", "bfcl", "--gold"], 3, "give its folder with --data or NOVELAPI_SUITE_DATA"),
-        (["--suite", "bfcl", "--data", "."], 2, "give either PREDICTIONS or --gold"),
-        (["unknown.jsonl", "--suite", "toolbench", "--data", "."], 2, "row 1: unknown task_id 'G1_tool/6'"),
-        (["twice.jsonl", "--suite", "toolbench", "--data", "."], 2, "row 2: duplicate task_id '6'"),
-        (["double.jsonl", "--suite", "toolbench", "--data", "."], 2, "not unique: write G1_tool/5 or G2_category/5"),
-        (["broken.jsonl", "--suite", "toolbench", "--data", "."], 2, "not valid JSON"),
-        (["bare.jsonl", "--suite", "toolbench", "--data", "."], 2, "samples: field missing"),
-        (["nameless.jsonl", "--suite", "toolbench", "--data", "."], 2, "task_id: field missing"),
-        (["absent.jsonl", "--suite", "toolbench", "--data", "."], 2, "cannot read absent.jsonl"),
-        (["home", "--suite", "toolbench", "--data", "."], 2, "holds no recorded run"),
-        (["--suite", "toolbench", "--gold", "--data", ".", "--jobs", "2"], 2, "one row at a time"),
-    ],
-)
-def test_what_a_user_can_get_wrong(verb, arguments, code, words):
-    answer = {"task_id": "6", "completion": ""}
-    (verb.folder / "home").mkdir()
-    files = {
-        "unknown": [{**answer, "task_id": "G1_tool/6"}], "twice": [answer, answer], "double": [{**answer, "task_id": "5"}],
-        "bare": [{"task_id": "6"}], "nameless": [{"completion": ""}],
-    }  # fmt: skip
-    for name, rows in files.items():
-        write(verb.folder / f"{name}.jsonl", rows, lines=True)
-    (verb.folder / "broken.jsonl").write_text("{\n")
-    done = verb(*arguments)
-    error = str(done.exception)
-    assert code_of(done) == code, done.output
-    assert words in error
-    assert "\n" not in error
-    assert done.stdout == ""
 
 
 DATA = os.environ.get("NOVELAPI_SUITE_DATA")

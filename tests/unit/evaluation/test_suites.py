@@ -196,7 +196,7 @@ def test_suites_are_found_by_name_and_folder(tmp_path):
         suite = find_suite(name)
         assert suite.name == name
         if not isinstance(suite, Suite):
-            continue  # tests/unit/evaluation/test_choice_suites.py
+            continue  # see test_choice_suites.py
         folder = tmp_path / suite.folder
         folder.mkdir()
         with pytest.raises(DataError, match=rf"holds no {suite.marker}.*--data"):
