@@ -69,7 +69,7 @@ class SelectionRow(Record):
     """What kept an unscored row from being scored; null for the others."""
 
     extraction: Literal["json", "ast", "trace", "text"] | None = None
-    """What the calls were read from; `text` are mentions, which never resolve a task. Null if unscored."""
+    """What the calls were read from; `text` are mentions, which are no calls. Null if unscored."""
 
     place: Literal["whole", "fence", "prose", "none"] | None = None
     """Where they stood in the answer."""
