@@ -1,8 +1,9 @@
 """Scores one answer to one task: set, ranking, parameters, links, ladder, and whether it resolves the task.
 
 An answer resolves a task if the highest rung that the row labels holds and its calls were read from JSON, code or a
-record; mentions in text never do (where nothing must be called, calling nothing is right). Where the labels are all tools that the row lists, naming everything is right by
-construction: there only an answer that is nothing but its calls (the whole text, a fenced block or a record) resolves.
+record; mentions in text never do (where nothing must be called, calling nothing is right). Where the labels are all
+tools that the row lists, naming everything is right by construction: there only an answer that is nothing but its calls
+(the whole text, a fenced block or a record) resolves.
 """
 
 from __future__ import annotations
