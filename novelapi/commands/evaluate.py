@@ -32,7 +32,11 @@ def evaluate(
     docker_image: ImageOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     suite: Annotated[
-        str | None, typer.Option(help="An outside suite in place of --tasks: gitchameleon, codeupdatearena.")
+        str | None,
+        typer.Option(
+            help="An outside suite in place of --tasks: gitchameleon, codeupdatearena (answers are run); "
+            "bfcl, nestful, taskbench, toolbench (tool calls are compared)."
+        ),
     ] = None,
     gold: Annotated[bool, typer.Option("--gold", help="Run the suite's own answers in place of predictions.")] = False,
     data: Annotated[

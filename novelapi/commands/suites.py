@@ -7,20 +7,21 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from novelapi import __version__, jsonl
+from novelapi.commands import choices
+from novelapi.commands._suite import Request, check_folder
 from novelapi.commands.progress import Bar
 from novelapi.discovery.workspace import Workspace
 from novelapi.errors import DataError, PartialError
 from novelapi.evaluation.inputs import explain
 from novelapi.evaluation.suites import run as suites
 from novelapi.evaluation.suites.base import Case, Need
+from novelapi.evaluation.suites.choice import ChoiceSuite
 from novelapi.evaluation.suites.registry import find_data, find_suite
 from novelapi.evaluation.suites.supply import Supplied, Supply
 from novelapi.execution.sandbox import find_bwrap
@@ -29,20 +30,6 @@ from novelapi.layout import Layout
 from novelapi.records.manifest import Manifest
 from novelapi.records.prediction import Prediction
 from novelapi.settings import load_settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """One call of the verb."""
-
-    suite: str
-    predictions: Path | None
-    """Null for the suite's own answers."""
-    data: Path | None
-    out: Path | None
-    limit: int | None
-    fresh: bool
-    now: datetime
 
 
 def run(request: Request) -> dict[str, Any]:
@@ -57,6 +44,8 @@ def run(request: Request) -> dict[str, Any]:
     started = time.monotonic()
     settings = load_settings()
     suite = find_suite(request.suite)
+    if isinstance(suite, ChoiceSuite):
+        return choices.run(suite, request)
     folder = find_data(suite, request.data, settings.suite_data)
     find_bwrap()
     cases = suite.read(folder)
@@ -68,7 +57,7 @@ def run(request: Request) -> dict[str, Any]:
     whose: Literal["gold", "predictions"] = "gold" if answers is None else "predictions"
     out = request.out or Layout(settings.home_dir).suite(suite.name, whose)
     results = out / "results.jsonl"
-    _check_folder(out, suite.name, whose, fresh=request.fresh)
+    check_folder(out, suite.name, whose, fresh=request.fresh)
     if request.fresh:
         results.unlink(missing_ok=True)
     digests = {"data": file_digest(folder / suite.marker)}
@@ -144,16 +133,6 @@ def _hint(prediction: Prediction, cases: Iterable[str]) -> str:
     return f"did you mean '{near[0]}'?" if near else "use the ids of the suite's own file"
 
 
-def _check_folder(out: Path, suite: str, whose: str, *, fresh: bool) -> None:
-    """Refuse to mix the results of two suites, or of gold answers and a model's, in one folder."""
-    path = out / "manifest.json"
-    if fresh or not path.exists():
-        return
-    spec = json.loads(path.read_text()).get("spec", {})
-    if (spec.get("suite"), spec.get("answers")) != (suite, whose):
-        raise DataError(f"{out} holds results of something else; choose another --out or give --fresh")
-
-
 def report(found: dict[str, Any], *, as_json: bool, echo: Callable[[str], None]) -> None:
     """Print the summary.
 
@@ -163,11 +142,12 @@ def report(found: dict[str, Any], *, as_json: bool, echo: Callable[[str], None])
     if as_json:
         echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        for line in _table(found):
+        for line in choices.table(found) if "baselines" in found else _table(found):
             echo(line)
     left = found["unscored"]
     if left:
-        raise PartialError(f"{left} of {found['tasks']} rows were not run; the reasons are in {found['results']}")
+        done = "scored" if "baselines" in found else "run"
+        raise PartialError(f"{left} of {found['tasks']} rows were not {done}; the reasons are in {found['results']}")
     if found["partial"]:
         raise PartialError("rows were left out by --limit: run without it for all")
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from novelapi.evaluation.program import Names, dotted, entry_function, names_of, parse_code
 from novelapi.evaluation.reach import reachable
 from novelapi.records.base import Record
+from novelapi.selection.measures import rates
 
 SELECTION_VERSION = 1
 """Raise it whenever the same sample would get another score."""
@@ -113,15 +114,13 @@ def score_selection(
     if not wanted:
         message = "a sample can only be scored against at least one expected API"
         raise ValueError(message)
-    hits = len(wanted & chosen)
-    precision = hits / len(chosen) if chosen else 0.0
-    recall = hits / len(wanted)
+    found = rates(len(wanted & chosen), len(chosen), len(wanted))
     return Selection(
         expected=tuple(sorted(wanted)),
         called=tuple(sorted(chosen)),
-        precision=precision,
-        recall=recall,
-        f1=2 * precision * recall / (precision + recall) if hits else 0.0,
+        precision=found.precision,
+        recall=found.recall,
+        f1=found.f1,
         exact=wanted == chosen and not hallucinated,
         hallucinated=tuple(hallucinated),
         stale=tuple(stale),

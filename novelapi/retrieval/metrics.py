@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
 from novelapi.records.base import Record
 from novelapi.retrieval.index import Ranking
+from novelapi.selection.measures import ndcg
 
 
 class RetrievalScores(Record):
@@ -50,11 +50,9 @@ def score_rankings(
         queries=count,
         hit={k: sum(rank is not None and rank <= k for rank in ranks) / count for k in ks},
         mrr=sum(1 / rank for rank in ranks if rank) / count,
-        ndcg={k: sum(_ndcg(ranking, relevant[ranking.query], k) for ranking in rankings) / count for k in ks},
+        ndcg={k: sum(_gain(ranking, relevant[ranking.query], k) for ranking in rankings) / count for k in ks},
     )
 
 
-def _ndcg(ranking: Ranking, relevant: frozenset[str], k: int) -> float:
-    gains = [hit.passage in relevant for hit in ranking.hits[:k]]
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
-    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1)) / ideal if ideal else 0.0
+def _gain(ranking: Ranking, relevant: frozenset[str], k: int) -> float:
+    return ndcg([hit.passage in relevant for hit in ranking.hits], len(relevant), k)

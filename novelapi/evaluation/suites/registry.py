@@ -7,13 +7,14 @@ from pathlib import Path
 
 from novelapi.errors import DataError, PrerequisiteError, UnknownNameError
 from novelapi.evaluation.suites.base import Suite
+from novelapi.evaluation.suites.choice import ChoiceSuite
 
-SUITES = ("codeupdatearena", "gitchameleon")
+SUITES = ("bfcl", "codeupdatearena", "gitchameleon", "nestful", "taskbench", "toolbench")
 """Names on the command line; each is a module of this package."""
 
 
-def find_suite(name: str) -> Suite:
-    """Return a suite.
+def find_suite(name: str) -> Suite | ChoiceSuite:
+    """Return a suite: one whose answers are run, or one whose answers are compared.
 
     Raises:
         UnknownNameError: there is none of this name.
@@ -23,8 +24,10 @@ def find_suite(name: str) -> Suite:
     return import_module(f"novelapi.evaluation.suites.{name}").SUITE
 
 
-def find_data(suite: Suite, given: Path | None, configured: Path | None) -> Path:
+def find_data(suite: Suite | ChoiceSuite, given: Path | None, configured: Path | None) -> Path:
     """Return the folder of a suite's data: the one that was named, or the suite's own folder in it.
+
+    Of a selection suite one file may be named as well.
 
     Args:
         suite: the suite.
@@ -40,6 +43,14 @@ def find_data(suite: Suite, given: Path | None, configured: Path | None) -> Path
         raise PrerequisiteError(
             f"the data of {suite.name} are not part of this package: fetch {suite.source}, "
             "and give its folder with --data or NOVELAPI_SUITE_DATA"
+        )
+    if isinstance(suite, ChoiceSuite):
+        found = suite.find(root)
+        if found is not None:
+            return found
+        raise DataError(
+            f"{root} holds no {' or '.join(suite.markers)}, neither do its folders {', '.join(suite.folders)}: "
+            f"fetch {suite.source}, and give its folder with --data"
         )
     for folder in (root, root / suite.folder):
         if (folder / suite.marker).is_file():

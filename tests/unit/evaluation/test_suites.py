@@ -7,7 +7,7 @@ import pytest
 
 from novelapi.errors import DataError, IndexUnavailableError, PrerequisiteError, UnknownNameError, UsageError
 from novelapi.evaluation.suites import codeupdatearena, gitchameleon, supply
-from novelapi.evaluation.suites.base import Need
+from novelapi.evaluation.suites.base import Need, Suite
 from novelapi.evaluation.suites.registry import SUITES, find_data, find_suite
 from novelapi.evaluation.suites.run import summarise
 from novelapi.evaluation.suites.supply import Supply
@@ -195,6 +195,8 @@ def test_suites_are_found_by_name_and_folder(tmp_path):
     for name in SUITES:
         suite = find_suite(name)
         assert suite.name == name
+        if not isinstance(suite, Suite):
+            continue  # see test_choice_suites.py
         folder = tmp_path / suite.folder
         folder.mkdir()
         with pytest.raises(DataError, match=rf"holds no {suite.marker}.*--data"):
