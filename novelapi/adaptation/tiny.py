@@ -62,7 +62,7 @@ class TinySettings(Record):
     tasks: int = Field(default=64, ge=1)
     """Tasks over the standard library that teach the form."""
 
-    training: TrainingSettings = TrainingSettings(rate=4e-3, epochs=16, batch=8, accumulation=1, warmup=0.05, saves=2)
+    training: TrainingSettings = TrainingSettings(rate=4e-3, epochs=8, batch=2, accumulation=1, warmup=0.05, saves=2)
     """How it is taught."""
 
     seed: int = 0
