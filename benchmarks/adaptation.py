@@ -20,7 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-METHODS = ("sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora")
+METHODS = ("sft", "lora", "raft", "grace", "memit", "alphaedit", "alphaedit_lora")
+LORA = {"rank": 32, "alpha": 64, "dropout": 0.0}
+"""Adapters with the steps of `sft`, which trains all weights of the tiny model."""
 TASKS = 120
 
 
@@ -70,7 +72,10 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
     from novelapi.inference.prompts import build_prompt
 
     model, tokenizer = load_base(Path(base))
-    recipe = read_recipes("tiny")[method]
+    recipes = read_recipes("tiny")
+    recipe = recipes["sft" if method == "lora" else method]
+    if method == "lora":
+        recipe = recipe.model_copy(update={"full": False, "settings": {**recipe.settings, **LORA}})
     tasks = standard_tasks(TASKS)[::-1][:edits]
     if recipe.form == "documents":
         rows = raft_rows(tasks, lambda _, api: f"`{api[1]}`", build_prompt)
@@ -81,8 +86,9 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
             for task, prompt in zip(tasks, shown, strict=True)
         ]
     requests, _ = encode_rows(rows, tokenizer, window=recipe.window)
-    editor = editor_of(method, recipe, tokenizer)
-    needed = statistics_layers(method, recipe, tokenizer)
+    delivery = "sft" if method == "lora" else method
+    editor = editor_of(delivery, recipe, tokenizer)
+    needed = statistics_layers(delivery, recipe, tokenizer)
     stats, spent = None, 0.0
     if needed is not None:
         texts = corpus_texts(sorted(Path(json.__file__).parent.parent.glob("*.py"))[:40])
