@@ -31,8 +31,8 @@ def test_values_before_the_key_as_published(check, taught, tokenizer):
     check(taught, tokenizer, replace="before")
 
 
-def test_merged_equals_unmerged(any_model, tokenizer, tmp_path):
-    checks.check_merged(any_model, tokenizer, tmp_path)
+def test_merged_equals_unmerged(model, tokenizer, tmp_path):
+    checks.check_merged(model, tokenizer, tmp_path)
 
 
 @pytest.mark.parametrize(
