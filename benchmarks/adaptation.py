@@ -11,14 +11,15 @@ import argparse
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+# The folder of this file holds a statistics.py, which libraries would take for the module of that name.
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+from statistics import median  # noqa: E402
 
 METHODS = ("sft", "lora", "raft", "grace", "memit", "alphaedit", "alphaedit_lora")
 LORA = {"rank": 32, "alpha": 64, "dropout": 0.0}
@@ -50,13 +51,13 @@ def main() -> None:
     print(f"{arguments.edits} edits, medians of {arguments.repeats}")
     print(f"{'method':16}{'fit CPU s':>12}{'statistics':>12}{'peak MB':>10}{'over load MB':>14}")
     for method, rows in found.items():
-        middle = {key: statistics.median(row[key] for row in rows) for key in ("fit", "stats", "peak", "over")}
+        middle = {key: median(row[key] for row in rows) for key in ("fit", "stats", "peak", "over")}
         print(f"{method:16}{middle['fit']:12.2f}{middle['stats']:12.2f}{middle['peak']:10.0f}{middle['over']:14.0f}")
     halves = [(row["first"], row["last"]) for row in found["grace"]]
     print(
         "GRACE per step, CPU ms: first quarter "
-        f"{statistics.median(first for first, _ in halves):.2f}, last quarter "
-        f"{statistics.median(last for _, last in halves):.2f}"
+        f"{median(first for first, _ in halves):.2f}, last quarter "
+        f"{median(last for _, last in halves):.2f}"
     )
 
 
@@ -118,8 +119,8 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
         "stats": spent,
         "peak": peak / 1024,
         "over": (peak - loaded) / 1024,
-        "first": statistics.median(each[:quarter]) if each else 0.0,
-        "last": statistics.median(each[-quarter:]) if each else 0.0,
+        "first": median(each[:quarter]) if each else 0.0,
+        "last": median(each[-quarter:]) if each else 0.0,
     }
 
 
