@@ -11,16 +11,19 @@ import argparse
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+# The folder of this file holds a statistics.py, which libraries would take for the module of that name.
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+from statistics import median  # noqa: E402
 
-METHODS = ("sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora")
+METHODS = ("sft", "lora", "raft", "grace", "memit", "alphaedit", "alphaedit_lora")
+LORA = {"rank": 32, "alpha": 64, "dropout": 0.0}
+"""Adapters with the steps of `sft`, which trains all weights of the tiny model."""
 TASKS = 120
 
 
@@ -48,13 +51,13 @@ def main() -> None:
     print(f"{arguments.edits} edits, medians of {arguments.repeats}")
     print(f"{'method':16}{'fit CPU s':>12}{'statistics':>12}{'peak MB':>10}{'over load MB':>14}")
     for method, rows in found.items():
-        middle = {key: statistics.median(row[key] for row in rows) for key in ("fit", "stats", "peak", "over")}
+        middle = {key: median(row[key] for row in rows) for key in ("fit", "stats", "peak", "over")}
         print(f"{method:16}{middle['fit']:12.2f}{middle['stats']:12.2f}{middle['peak']:10.0f}{middle['over']:14.0f}")
     halves = [(row["first"], row["last"]) for row in found["grace"]]
     print(
         "GRACE per step, CPU ms: first quarter "
-        f"{statistics.median(first for first, _ in halves):.2f}, last quarter "
-        f"{statistics.median(last for _, last in halves):.2f}"
+        f"{median(first for first, _ in halves):.2f}, last quarter "
+        f"{median(last for _, last in halves):.2f}"
     )
 
 
@@ -70,7 +73,10 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
     from novelapi.inference.prompts import build_prompt
 
     model, tokenizer = load_base(Path(base))
-    recipe = read_recipes("tiny")[method]
+    recipes = read_recipes("tiny")
+    recipe = recipes["sft" if method == "lora" else method]
+    if method == "lora":
+        recipe = recipe.model_copy(update={"full": False, "settings": {**recipe.settings, **LORA}})
     tasks = standard_tasks(TASKS)[::-1][:edits]
     if recipe.form == "documents":
         rows = raft_rows(tasks, lambda _, api: f"`{api[1]}`", build_prompt)
@@ -81,8 +87,9 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
             for task, prompt in zip(tasks, shown, strict=True)
         ]
     requests, _ = encode_rows(rows, tokenizer, window=recipe.window)
-    editor = editor_of(method, recipe, tokenizer)
-    needed = statistics_layers(method, recipe, tokenizer)
+    delivery = "sft" if method == "lora" else method
+    editor = editor_of(delivery, recipe, tokenizer)
+    needed = statistics_layers(delivery, recipe, tokenizer)
     stats, spent = None, 0.0
     if needed is not None:
         texts = corpus_texts(sorted(Path(json.__file__).parent.parent.glob("*.py"))[:40])
@@ -112,8 +119,8 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
         "stats": spent,
         "peak": peak / 1024,
         "over": (peak - loaded) / 1024,
-        "first": statistics.median(each[:quarter]) if each else 0.0,
-        "last": statistics.median(each[-quarter:]) if each else 0.0,
+        "first": median(each[:quarter]) if each else 0.0,
+        "last": median(each[-quarter:]) if each else 0.0,
     }
 
 

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import sysconfig
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from prefect import flow, tags
 
+from blocks.retrieval import default_retrieval
 from flows._artifacts import publish_report
+from flows._fits import Fits, RowBook, points, weights_of
 from flows._runs import AdaptationDone, CellsDone, InstanceBuild, Tally, Work, progress, run_url
 from flows.cell import failed_cells, run_cells
 from flows.instance import build_instance
 from flows.report import report_cells
 from novelapi import jsonl
-from novelapi.adaptation.artifact import library_versions
-from novelapi.adaptation.fitting import COSTS, FitRequest, write_corpus
-from novelapi.adaptation.probing import AssessRequest
+from novelapi.adaptation.fitting import write_corpus
 from novelapi.adaptation.recipes import TRAINED, read_recipes
-from novelapi.adaptation.rows import Form
-from novelapi.adaptation.summary import summary_row
+from novelapi.adaptation.summary import with_scores
 from novelapi.errors import UsageError
 from novelapi.fingerprint import digest
 from novelapi.grid.adaptation import RowsRequest, Selection
-from novelapi.records.cell import Cell, Condition, Delivery, Sampling
-from novelapi.records.request import DIRECT, FileResult, ModelAccess
+from novelapi.grid.cells import RETRIEVES
+from novelapi.records.cell import Cell, Condition, Delivery, Retrieval, Sampling
+from novelapi.records.request import DIRECT, ModelAccess
 from novelapi.settings import load_settings
 from tasks._stage import run_layout
-from tasks.adaptation import adaptation_instance, adaptation_rows, assess, base_sha, fit
+from tasks.adaptation import adaptation_instance, base_sha
 from tasks.inference import pin_model
 
 MATRIX: list[Delivery] = ["oracle", "sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora"]
@@ -60,6 +58,7 @@ def run_adaptation(
     jobs: int = 2,
     access: ModelAccess = DIRECT,
     lora_url: str | None = None,
+    retrieval: Retrieval | None = None,
 ) -> AdaptationDone:
     """Fit every method, measure what each did, ask all of them, write the report.
 
@@ -84,6 +83,7 @@ def run_adaptation(
         access: how `source` is reached.
         lora_url: a vLLM server of the base, started with --enable-lora: adapters are asked there, named by content;
             everything else is asked in this process.
+        retrieval: how `rag_sft` finds passages; default: what this machine can do.
 
     Raises:
         NovelApiError: a library, a fit or a cell failed; what was finished is kept.
@@ -91,11 +91,12 @@ def run_adaptation(
     layout, tally, url = run_layout(), Tally(), run_url()
     if not base:
         raise UsageError("give the folder of the base's weights: base=FOLDER")
+    asked = points(deliveries or MATRIX, conditions or ENDS)
     progress.info("watch this run at %s", url)
 
     # Extract: tasks, split, rows; the same answers for every method.
     built = build_instance(group=group, model=source, cutoff=cutoff, limit=limit, seed=seed, jobs=jobs, access=access)
-    model, weights = f"transformers:{base}", base_sha(base)
+    model, weights, passages = f"transformers:{base}", base_sha(base), retrieval or default_retrieval()
     selection = Selection(
         group=group, source=source, instance_sha=built.instance.sha256, train=train, test=test, window=window,
         answer=answer,
@@ -104,71 +105,52 @@ def run_adaptation(
         chosen = tally.take(adaptation_instance(selection, model, base, weights, return_state=True))
         progress.info("%s", " ".join(f"{name} {number}" for name, number in chosen.counts.items()))
         bundles = digest([build.stages[1].sha256 for build in built.libraries], 64)
-        book = _RowBook(
+        book = RowBook(
             RowsRequest(
                 group=group, model=model, source=source, instance_sha=chosen.sha256, bundles_sha=bundles, form="task",
                 seed=seed,
             ),
+            passages,
             tally,
         )  # fmt: skip
-        files = _corpus(built, corpus)
-        texts = write_corpus(files, layout.sft(group) / "corpus.jsonl", layout.home)
+        texts = write_corpus(_corpus(built, corpus), layout.sft(group) / "corpus.jsonl", layout.home)
         unrelated = write_corpus(_unrelated(), layout.sft(group) / "locality.jsonl", layout.home)
 
         # Transform: one task run per fit and per assessment, then the cells.
-        shipped = read_recipes(recipes)
-        wanted = deliveries or MATRIX
-        artifacts: dict[Delivery, FileResult] = {}
-        rows: list[dict[str, Any]] = []
-        for delivery in wanted:
-            if delivery not in TRAINED:
-                continue
-            recipe = shipped[delivery]
-            request = FitRequest(
-                delivery=delivery, base=base, base_sha=weights, rows=book.rows(recipe.form, documents=recipe.documents),
-                recipe=recipe, seed=seed, corpus=texts if recipe.corpus_tokens else None, versions=library_versions(),
-            )  # fmt: skip
-            artifacts[delivery] = tally.take(fit(request, return_state=True))
-            counts = artifacts[delivery].counts
-            progress.info("%s: %s", delivery, " ".join(f"{name} {number}" for name, number in counts.items()))
-            other: Form = "subject" if recipe.form != "subject" else "task"
-            told = tally.take(
-                assess(
-                    AssessRequest(
-                        fitted=request, artifact=artifacts[delivery], generality=book.rows(other),
-                        held_out=book.rows("task", split="test"), locality=unrelated,
-                    ),
-                    return_state=True,
-                )
-            )  # fmt: skip
-            rows.append(json.loads((layout.home / told.path).read_text(encoding="utf-8")))
+        pinned = {"base": base, "base_sha": weights, "seed": seed}
+        fits = Fits(pinned, book, read_recipes(recipes), texts, tally)
+        for point in asked:
+            fitted = weights_of(*point)
+            if fitted is not None:
+                fits.run(fitted, unrelated)
     experiment = experiment_of(group, base)
     shared = {
         "group": group, "model": model, "model_revision": pin_model(model, DIRECT), "source": source,
         "instance_sha": chosen.sha256, "bundles_sha": bundles,
         "sampling": Sampling(n=samples, seed=seed, max_tokens=answer),
     }  # fmt: skip
+    shas = {fitted: result.sha256 for fitted, result in fits.results.items()}
     cells = [
         Cell(
             experiment=experiment, split="test", condition=condition, delivery=delivery,
-            adapter_sha=artifacts[delivery].sha256 if delivery in artifacts else None, **shared,
+            adapter_sha=shas.get(weights_of(delivery, condition) or (delivery, None)),
+            retrieval=passages if delivery in RETRIEVES else None, **shared,
         )
-        for delivery in wanted
-        for condition in conditions or ENDS
+        for delivery, condition in asked
     ]  # fmt: skip
     learned = [
         cell.model_copy(update={"experiment": f"{experiment}-train", "split": "train"})
         for cell in cells
-        if cell.condition == "baseline"
+        if cell.condition == "baseline" or cell.delivery == "rag_sft"
     ]
     local = ModelAccess(batch=batch)
-    served = {name for name, result in artifacts.items() if _has_adapter(result)} if lora_url else set[Delivery]()
+    served = fits.with_adapters() if lora_url else set[str]()
     seen = _answered(f"{experiment}-train", learned, local, lora_url, served, jobs)
     done = _answered(experiment, cells, local, lora_url, served, jobs)
 
     # Load: one row per method, the page, then the verdict on the run itself.
-    found = {cell.path: cell for cell in (*done.cells, *seen.cells)}
-    table = [summary_row(row, _costs(artifacts[row["delivery"]]), found, experiment) for row in rows]
+    finished = {cell.path: cell for cell in (*done.cells, *seen.cells)}
+    table = [with_scores(row, finished, experiment) for row in fits.rows]
     jsonl.write(layout.experiment(experiment) / "adaptation.jsonl", table)
     failures = {**done.failures, **{f"train {name}": reason for name, reason in seen.failures.items()}}
     if not done.cells:
@@ -178,7 +160,7 @@ def run_adaptation(
     if failures:
         raise failed_cells(failures, len(cells) + len(learned))
     return AdaptationDone(
-        experiment=experiment, tasks=chosen, fits=list(artifacts.values()), table=table, cells=done, report=report,
+        experiment=experiment, tasks=chosen, fits=list(fits.results.values()), table=table, cells=done, report=report,
         work=built.work + tally.work + seen.work + done.work + report.work, url=url,
     )  # fmt: skip
 
@@ -201,29 +183,14 @@ def experiment_of(group: str, base: str) -> str:
     return f"{group}-{Path(base).name}-adapt".replace("_", "-")
 
 
-class _RowBook:
-    """Rows of the run by form and side, each written by one task run."""
-
-    def __init__(self, first: RowsRequest, tally: Tally) -> None:
-        self._first, self._tally = first, tally
-        self._known: dict[str, FileResult] = {}
-
-    def rows(self, form: Form, *, split: str = "train", documents: Condition = "full") -> FileResult:
-        request = self._first.model_copy(update={"form": form, "split": split, "documents": documents})
-        key = digest(request)
-        if key not in self._known:
-            self._known[key] = self._tally.take(adaptation_rows(request, return_state=True))
-        return self._known[key]
-
-
 def _answered(
-    experiment: str, cells: list[Cell], local: ModelAccess, lora_url: str | None, served: set[Delivery], jobs: int
+    experiment: str, cells: list[Cell], local: ModelAccess, lora_url: str | None, served: set[str], jobs: int
 ) -> CellsDone:
     """Ask the cells, those of adapters at the server, if there is one."""
     done = CellsDone(cells=[], work=Work())
     for access, mine in (
-        (local, [cell for cell in cells if cell.delivery not in served]),
-        (ModelAccess(base_url=lora_url), [cell for cell in cells if cell.delivery in served]),
+        (local, [cell for cell in cells if cell.adapter_sha not in served]),
+        (ModelAccess(base_url=lora_url), [cell for cell in cells if cell.adapter_sha in served]),
     ):
         if mine:
             part = run_cells(experiment=experiment, cells=mine, access=access, jobs=jobs, strict=False)
@@ -231,14 +198,6 @@ def _answered(
                 cells=[*done.cells, *part.cells], work=done.work + part.work, failures=done.failures | part.failures
             )
     return done
-
-
-def _has_adapter(artifact: FileResult) -> bool:
-    return ((run_layout().home / artifact.path).parent / "adapter_config.json").is_file()
-
-
-def _costs(artifact: FileResult) -> dict[str, float]:
-    return json.loads(((run_layout().home / artifact.path).parent / COSTS).read_text(encoding="utf-8"))
 
 
 def _corpus(built: InstanceBuild, named: Sequence[str] | None) -> list[Path]:

@@ -90,7 +90,7 @@ def run_paper_grid(
         adapted = run_adaptation(
             group=group, base=model.partition(":")[2], source=model, cutoff=cutoff, conditions=conditions,
             deliveries=["oracle", *trained], recipes=recipes, samples=samples, limit=limit, seed=seed, jobs=jobs,
-            access=access,
+            access=access, retrieval=retrieval,
         )  # fmt: skip
         if not plain:
             return GridDone(

@@ -58,7 +58,8 @@ def adaptation(done: AdaptationDone) -> str:
         edits = f"{row['requests']} (-{row['skipped']})" if row["skipped"] else str(row["requests"])
         shares = [_percent(row[key]) for key in ("efficacy", "pass_train", "locality")]
         ends = [_percent(row[key]) for key in ("pass_baseline", "pass_full")]
-        cells = (row["delivery"], edits, *shares, f"{row['divergence']:.4f}", *ends)
+        name = row["delivery"] if row["condition"] is None else f"{row['delivery']}-{row['condition']}"
+        cells = (name, edits, *shares, f"{row['divergence']:.4f}", *ends)
         lines.append("".join(f"{cell:>15}" for cell in cells))
     lines += [
         "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from blocks.retrieval import open_index
 from novelapi.adaptation.base import folder_digest
 from novelapi.adaptation.chat import written
 from novelapi.adaptation.extras import Tokenizer, need
@@ -37,7 +38,7 @@ def adaptation_instance(selection: Selection, model: str, base: str, base_sha: s
 @stage_task("adaptation-rows", version=ROWS_VERSION, subject="{request.group}/{request.form}/{request.split}")
 def adaptation_rows(request: RowsRequest) -> FileResult:
     """Write training rows."""
-    return write_rows(request, run_layout())
+    return write_rows(request, run_layout(), open_index)
 
 
 @stage_task("fit", version=FIT_VERSION, subject="{request.delivery}", irrelevant=PLACE)

@@ -25,7 +25,7 @@ from novelapi.adaptation.network import (
     linear_of,
     weight_name,
 )
-from novelapi.adaptation.requests import TokenRequest, without_conflicts
+from novelapi.adaptation.requests import TokenRequest, check_window, without_conflicts
 from novelapi.adaptation.targets import TargetSettings, optimise_targets
 from novelapi.errors import NovelApiError, UsageError
 from novelapi.fingerprint import digest
@@ -137,6 +137,7 @@ def prepare(
         UsageError: layers, module or requests do not fit the model.
     """
     check_layers(model, settings.layers, settings.module)
+    check_window(requests, model.config.max_position_embeddings)
     kept, skipped = without_conflicts(requests, by_subject=True)
     if settings.keep_conflicts:
         kept, skipped = list(requests), {}

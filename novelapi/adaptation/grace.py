@@ -20,6 +20,7 @@ from novelapi.adaptation.extras import Network, Tensor, need
 from novelapi.adaptation.grace_hook import GraceHook, Replace, replaced
 from novelapi.adaptation.handle import HookHandle
 from novelapi.adaptation.hooks import changing, ending_after, watching
+from novelapi.adaptation.memory import require
 from novelapi.adaptation.network import (
     base_digest,
     check_base,
@@ -29,7 +30,7 @@ from novelapi.adaptation.network import (
     linear_of,
     log_probabilities,
 )
-from novelapi.adaptation.requests import TokenRequest, without_conflicts
+from novelapi.adaptation.requests import TokenRequest, check_window, without_conflicts
 from novelapi.adaptation.statistics import Statistics
 from novelapi.errors import NovelApiError, UsageError
 from novelapi.fingerprint import digest
@@ -89,9 +90,13 @@ class Grace:
         torch = need("torch")
         settings = self.settings
         linear = linear_of(model, settings.layer, settings.module)
+        check_window(requests, model.config.max_position_embeddings)
         kept, skipped = without_conflicts(requests, by_subject=False)
-        base_sha = base_digest(model)
         device = linear.weight.device
+        # The codebook doubles as it grows, so for a moment the old and the new one stand side by side.
+        size = 3 * len(kept) * (linear.in_features + linear.out_features) * 4
+        require(size, device, f"a codebook of {len(kept)} edits")
+        base_sha = base_digest(model)
         book = Codebook(linear.in_features, linear.out_features, device)
         store = _Store(work, digest([base_sha, settings, seed]))
         edits: list[dict[str, Any]] = []

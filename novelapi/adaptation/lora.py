@@ -17,9 +17,10 @@ from novelapi.adaptation.artifact import Artifact, digest_of, load, save
 from novelapi.adaptation.extras import Network, Tensor, Tokenizer, need
 from novelapi.adaptation.handle import WeightHandle
 from novelapi.adaptation.memory import require
-from novelapi.adaptation.network import base_digest, check_base, check_layers, linear_of
+from novelapi.adaptation.network import base_digest, check_base, decoder_of, layer_of, linear_of, restored
 from novelapi.adaptation.projector import Projector, projector
-from novelapi.adaptation.requests import TokenRequest
+from novelapi.adaptation.randomness import seeded
+from novelapi.adaptation.requests import TokenRequest, check_window
 from novelapi.adaptation.statistics import Statistics
 from novelapi.adaptation.training import TrainingSettings, train
 from novelapi.errors import UsageError
@@ -68,14 +69,13 @@ class Lora:
         work: Path | None = None,
     ) -> Artifact:
         """Train; see `Editor.fit`. Everything that is drawn, the adapters' first values too, follows the seed."""
-        torch, peft = need("torch"), need("peft")
+        peft = need("peft")
         settings = self.settings
-        base_sha = base_digest(model)
-        flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
-        training = model.training
+        check_window(requests, model.config.max_position_embeddings)
         require(_trainable(model, settings) * 16, next(model.parameters()).device, "the adapters and their optimiser")
-        with torch.random.fork_rng(), tempfile.TemporaryDirectory() as scratch:
-            need("transformers").set_seed(seed)
+        self._check(model, stats)
+        base_sha = base_digest(model)
+        with seeded(seed), restored(model), tempfile.TemporaryDirectory() as scratch:
             adapted = peft.get_peft_model(model, _config(settings))
             try:
                 callbacks, facts = self._constraints(adapted, stats)
@@ -88,9 +88,6 @@ class Lora:
                 facts["trainable"] = sum(value.numel() for value in tensors.values())
             finally:
                 adapted.unload()
-                for parameter, flag in flags:
-                    parameter.requires_grad_(flag)
-                model.train(training)
         return Artifact(
             method=self.name,
             served="adapter",
@@ -108,6 +105,9 @@ class Lora:
             raise UsageError("this artifact holds no adapters: apply it with the editor that made it")
         check_base(model, artifact.base_sha, f"the {artifact.method} artifact")
         return WeightHandle(model).add(merged_deltas(artifact))
+
+    def _check(self, _model: Network, _stats: Statistics | None) -> None:
+        """Check that statistics fit the model: plain LoRA has none."""
 
     def _constraints(self, _adapted: Any, _stats: Statistics | None) -> tuple[list[Any], dict[str, Any]]:
         """Return callbacks that keep the adapters where they belong, and facts about them: none for plain LoRA."""
@@ -154,12 +154,19 @@ class AlphaEditLora(Lora):
         """Remember the hyperparameters."""
         super().__init__(settings, tokenizer, "alphaedit_lora")
 
-    def _constraints(self, adapted: Any, stats: Statistics | None) -> tuple[list[Any], dict[str, Any]]:
+    def _check(self, model: Network, stats: Statistics | None) -> None:
         settings = self.settings
         if stats is None or settings.layers is None:
             raise UsageError("AlphaEdit-LoRA needs layers and their statistics: collect them first")
-        for layer in settings.layers:
-            stats.moment(layer)
+        stats.check(model, settings.layers, settings.module)
+        module = linear_of(model, settings.layers[0], settings.module)
+        needed = (3 + len(settings.layers)) * module.in_features**2 * 8
+        require(needed, module.weight.device, f"the projectors of {len(settings.layers)} layers")
+
+    def _constraints(self, adapted: Any, stats: Statistics | None) -> tuple[list[Any], dict[str, Any]]:
+        settings = self.settings
+        assert stats is not None
+        assert settings.layers is not None
         spaces = {
             layer: projector(stats.moment(layer), threshold=settings.threshold, rank=settings.space)
             for layer in settings.layers
@@ -233,20 +240,14 @@ def _trainable(model: Network, settings: LoraSettings) -> int:
     Raises:
         UsageError: a layer or module does not exist.
     """
-    layers = settings.layers if settings.layers is not None else tuple(range(len(model.model.layers)))
+    layers = settings.layers if settings.layers is not None else tuple(range(len(decoder_of(model).layers)))
     total = 0
     for layer in layers:
         for name in settings.targets:
-            own = [path for path, _ in model.model.layers[layer].named_modules() if path.rpartition(".")[2] == name]
-            module = linear_of(model, layer, own[0] if own else name)
+            paths = [path for path, _ in layer_of(model, layer).named_modules() if path.rpartition(".")[2] == name]
+            module = linear_of(model, layer, paths[0] if paths else name)
             total += settings.rank * (module.in_features + module.out_features)
-    check_layers(model, sorted(layers), _path(model, layers[0], settings.targets[0]))
     return total
-
-
-def _path(model: Network, layer: int, name: str) -> str:
-    paths = [path for path, _ in model.model.layers[layer].named_modules()]
-    return next(path for path in paths if path.rpartition(".")[2] == name)
 
 
 def merged_deltas(artifact: Artifact) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 from novelapi.adaptation.extras import need
 from novelapi.errors import NovelApiError
 
-GIB = 1024**3
+UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def free_bytes(device: Any) -> int:
@@ -27,6 +27,16 @@ def require(needed: int, device: Any, what: str) -> None:
     free = free_bytes(device)
     if needed > free:
         raise NovelApiError(
-            f"{what} needs {needed / GIB:.1f} GiB on {device} and {free / GIB:.1f} GiB are free: "
+            f"{what} needs {readable(needed)} on {device} and {readable(free)} are free: "
             "edit fewer layers, use a smaller model, or free memory"
         )
+
+
+def readable(size: int) -> str:
+    """Return a number of bytes in the unit that suits it: `7.2 GiB`."""
+    value, unit = float(size), UNITS[0]
+    for larger in UNITS[1:]:
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.1f} {unit}"

@@ -101,19 +101,33 @@ def check_base(model: Network, wanted: str, what: str) -> None:
 
 
 @contextmanager
-def frozen(model: Network) -> Generator[None]:
-    """Switch off training mode and gradients of the parameters; both are as before afterwards."""
+def restored(model: Network) -> Generator[None]:
+    """Put back what training changes beside the weights.
+
+    Gradient flags and mode; the cache switch, without which decoding never comes back to its prompt; and what trl hangs
+    onto the model itself, such as a forward pass of its own.
+    """
     flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
-    training = model.training
-    model.eval()
-    for parameter, _ in flags:
-        parameter.requires_grad_(False)
+    training, own, cache = model.training, set(vars(model)), model.config.use_cache
     try:
         yield
     finally:
         for parameter, flag in flags:
             parameter.requires_grad_(flag)
         model.train(training)
+        model.config.use_cache = cache
+        for name in set(vars(model)) - own:
+            del vars(model)[name]
+
+
+@contextmanager
+def frozen(model: Network) -> Generator[None]:
+    """Switch off training mode and gradients of the parameters; both are as before afterwards."""
+    with restored(model):
+        model.eval()
+        for parameter in model.parameters():
+            parameter.requires_grad_(False)
+        yield
 
 
 def hidden_states(model: Network, ids: Tensor, mask: Tensor) -> Tensor:

@@ -21,8 +21,8 @@ from novelapi.errors import DataError, UnknownNameError, UsageError
 from novelapi.records.base import Record
 from novelapi.records.cell import Condition, Delivery
 
-TRAINED: tuple[Delivery, ...] = ("sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora")
-"""Deliveries with weights of their own; `rag_sft` takes those of `sft`."""
+TRAINED: tuple[Delivery, ...] = ("sft", "rag_sft", "raft", "grace", "memit", "alphaedit", "alphaedit_lora")
+"""Deliveries with weights of their own; `rag_sft` for each condition anew: its prompts differ."""
 
 
 class Recipe(Record):
@@ -44,7 +44,7 @@ class Recipe(Record):
     """Sampled contexts in front of the prompt (MEMIT, AlphaEdit)."""
 
     full: bool = False
-    """Train all weights instead of adapters (`sft`, `raft`)."""
+    """Train all weights instead of adapters (`sft`, `rag_sft`, `raft`)."""
 
     corpus_tokens: int = Field(default=0, ge=0)
     """Tokens of the corpus behind the statistics; 0 where the method needs none."""
@@ -87,7 +87,7 @@ def editor_of(delivery: Delivery, recipe: Recipe, tokenizer: Tokenizer) -> Edito
     """
     settings = recipe.settings
     try:
-        if delivery in {"sft", "raft"}:
+        if delivery in {"sft", "rag_sft", "raft"}:
             if recipe.full:
                 return FullSft(TrainingSettings.model_validate(settings), tokenizer, delivery)
             return Lora(LoraSettings.model_validate(settings), tokenizer, delivery)

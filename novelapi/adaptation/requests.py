@@ -173,6 +173,21 @@ def _plain(tokenizer: Tokenizer, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
+def check_window(requests: Sequence[TokenRequest], window: int) -> None:
+    """Check that every form of every request fits whole into a model.
+
+    Raises:
+        UsageError: one does not.
+    """
+    for request in requests:
+        longest = max(len(variant.ids) for variant in request.variants)
+        if longest > window:
+            raise UsageError(
+                f"{request.case_id} has {longest} tokens and the model's window is {window}: "
+                "leave it out or use a model with a longer window"
+            )
+
+
 def conflict_of(request: TokenRequest, by_subject: bool) -> str:
     """Return what two conflicting requests share: tokens up to the subject's last one, or the whole prompt.
 

@@ -20,8 +20,9 @@ from novelapi.records.task import Task
 RULE = "---"
 """Stands between two documents, as between retrieved passages."""
 
-Form = Literal["task", "subject", "documents"]
-"""What an input shows: the task alone (SFT, GRACE), the API's name too (MEMIT, AlphaEdit), or documents (RAFT)."""
+Form = Literal["task", "subject", "documents", "retrieved"]
+"""What an input shows: the task alone (SFT, GRACE), the API's name too (MEMIT, AlphaEdit), documents that were drawn
+(RAFT), or what retrieval found (RAG and SFT)."""
 
 
 class Row(Record):
@@ -46,10 +47,10 @@ class Row(Record):
     """Part of the prompt that an edit is about, or null."""
 
     documents: tuple[str, ...] = ()
-    """APIs whose knowledge stands in the prompt, in order (RAFT)."""
+    """APIs whose knowledge stands in the prompt, in order (RAFT; not noted where it was retrieved)."""
 
     dropped: bool = False
-    """Whether the target's own document was left out (RAFT)."""
+    """Whether the target's own document is missing: left out (RAFT), or not found (RAG and SFT)."""
 
 
 class Encoded(Record):

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from novelapi.adaptation.artifact import Artifact, digest_of, load, save
-from novelapi.adaptation.extras import Network, Tokenizer, need
+from novelapi.adaptation.extras import Network, Tokenizer
 from novelapi.adaptation.handle import WeightHandle
 from novelapi.adaptation.memory import require
 from novelapi.adaptation.network import base_digest, check_base
-from novelapi.adaptation.requests import TokenRequest
+from novelapi.adaptation.randomness import seeded
+from novelapi.adaptation.requests import TokenRequest, check_window
 from novelapi.adaptation.statistics import Statistics
 from novelapi.adaptation.training import TrainingSettings, train
 from novelapi.errors import UsageError
@@ -40,13 +41,12 @@ class FullSft:
         work: Path | None = None,
     ) -> Artifact:
         """Train; see `Editor.fit`."""
-        torch = need("torch")
+        check_window(requests, model.config.max_position_embeddings)
         size = sum(parameter.numel() for parameter in model.parameters())
         require(size * 16, next(model.parameters()).device, f"training {size / 1e6:.0f} million weights")
         base_sha = base_digest(model)
         trained = copy.deepcopy(model).float()
-        with torch.random.fork_rng(), tempfile.TemporaryDirectory() as scratch:
-            need("transformers").set_seed(seed)
+        with seeded(seed), tempfile.TemporaryDirectory() as scratch:
             folder = (work / "checkpoints") if work else Path(scratch)
             facts = train(trained, self._tokenizer, requests, self.settings, seed=seed, folder=folder)
         return Artifact(

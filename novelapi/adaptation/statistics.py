@@ -62,7 +62,7 @@ class Statistics:
             raise UsageError(f"the statistics are of {self.module}, not of {module}: collect them for it")
         for layer in layers:
             self.moment(layer)
-        check_base(model, self.base_sha, "the statistics")
+        check_base(model, self.base_sha, "the set of statistics")
 
 
 def collect(

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from novelapi.records.cell import Condition
 from novelapi.records.request import FileResult
 
 
 def summary_row(
-    assessed: Mapping[str, Any], costs: Mapping[str, float], cells: Mapping[str, FileResult], experiment: str
+    assessed: Mapping[str, Any], costs: Mapping[str, float], condition: Condition | None = None
 ) -> dict[str, Any]:
-    """Return the row of one method.
+    """Return the row of one fit, without its scores.
 
     Args:
         assessed: its assessment.
-        costs: seconds and memory of its fit.
-        cells: finished cells by path, those of `{experiment}-train` too.
-        experiment: name of the experiment.
+        costs: seconds and memory of the fit.
+        condition: knowledge in its training prompts, where the method is fitted to each condition anew.
     """
     before, after = assessed["before"], assessed["after"]
-    name = assessed["delivery"]
     grace, bound = assessed["grace"], assessed["bound"]
     spaces = list((assessed["projector"] or {}).values())
     return {
-        "delivery": name,
+        "delivery": assessed["delivery"],
+        "condition": condition,
         "served": assessed["served"],
         "requests": assessed["requests"],
         "skipped": len(assessed["skipped"]),
@@ -48,10 +48,28 @@ def summary_row(
         "smallest_radius": grace["smallest_radius"] if grace else None,
         "projector_rank": min(int(space["rank"]) for space in spaces) if spaces else None,
         "projector_energy": max(float(space["energy"]) for space in spaces) if spaces else None,
-        "pass_train": _share(cells, f"results/{experiment}-train/{name}-baseline/results.jsonl"),
-        "pass_baseline": _share(cells, f"results/{experiment}/{name}-baseline/results.jsonl"),
-        "pass_full": _share(cells, f"results/{experiment}/{name}-full/results.jsonl"),
         **{f"fit_{key}": value for key, value in costs.items()},
+    }
+
+
+def with_scores(row: Mapping[str, Any], cells: Mapping[str, FileResult], experiment: str) -> dict[str, Any]:
+    """Return a row with pass@1 of its cells.
+
+    Args:
+        row: a row of `summary_row`.
+        cells: finished cells by path, those of `{experiment}-train` too.
+        experiment: name of the experiment.
+    """
+    name, own = row["delivery"], row["condition"]
+
+    def share(side: str, condition: str) -> float | None:
+        return _share(cells, f"results/{experiment}{side}/{name}-{condition}/results.jsonl")
+
+    return {
+        **row,
+        "pass_train": share("-train", own or "baseline"),
+        "pass_baseline": None if own else share("", "baseline"),
+        "pass_full": share("", own or "full"),
     }
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from novelapi import jsonl
 from novelapi.adaptation.chat import end_of_turn, written
 from novelapi.adaptation.extras import Network, Tokenizer, need
+from novelapi.adaptation.randomness import seeded
 from novelapi.adaptation.requests import EditRequest, encode
 from novelapi.adaptation.rows import answer_of
 from novelapi.adaptation.standard_tasks import standard_tasks
@@ -61,7 +62,7 @@ class TinySettings(Record):
     tasks: int = Field(default=64, ge=1)
     """Tasks over the standard library that teach the form."""
 
-    training: TrainingSettings = TrainingSettings(rate=4e-3, epochs=16, batch=8, accumulation=1, warmup=0.05, saves=2)
+    training: TrainingSettings = TrainingSettings(rate=4e-3, epochs=8, batch=2, accumulation=1, warmup=0.05, saves=2)
     """How it is taught."""
 
     seed: int = 0
@@ -91,9 +92,7 @@ def build_tiny(folder: Path, settings: TinySettings, *, sources: Sequence[Path] 
     tokenizer = build_tokenizer(files, settings.vocabulary)
     model = build_network(settings, tokenizer)
     rows = _form(tokenizer, settings)
-    torch = need("torch")
-    with torch.random.fork_rng():
-        need("transformers").set_seed(settings.seed)
+    with seeded(settings.seed):
         train(
             model, tokenizer, rows, settings.training, seed=settings.seed,
             folder=folder.with_name(f"{folder.name}-{identity}") / "checkpoints",

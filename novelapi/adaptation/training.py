@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -127,7 +128,11 @@ def train(
     )
     trainer.remove_callback(need("transformers").PrinterCallback)
     checkpoint = need("transformers.trainer_utils").get_last_checkpoint(str(folder)) if folder.exists() else None
-    trainer.train(resume_from_checkpoint=checkpoint)
+    need("transformers.utils.logging").disable_progress_bar()
+    with warnings.catch_warnings():
+        # peft and trl read a property of the model that transformers renamed.
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
+        trainer.train(resume_from_checkpoint=checkpoint)
     curve = [(entry["step"], entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
     return {
         "loss": [[int(step), float(loss)] for step, loss in curve],

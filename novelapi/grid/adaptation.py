@@ -14,13 +14,14 @@ from novelapi.filters import models
 from novelapi.filters.instance import read_instance
 from novelapi.filters.stage import read_bundles, read_candidates
 from novelapi.fingerprint import digest, file_digest, text_digest
+from novelapi.grid.retrieved import OpenIndex, open_lexical, show_retrieved
 from novelapi.inference.prompts import build_prompt
 from novelapi.knowledge.conditions import KnowledgeCondition
 from novelapi.knowledge.render import render
 from novelapi.layout import Layout
 from novelapi.records.base import Record
 from novelapi.records.bundle import KnowledgeBundle
-from novelapi.records.cell import Condition
+from novelapi.records.cell import Cell, Condition, Retrieval
 from novelapi.records.request import FileResult, LibraryRequest
 from novelapi.records.task import Task
 
@@ -115,16 +116,20 @@ class Knowledge:
 
     def prompt(self, task: Task, condition: KnowledgeCondition) -> str:
         """Return the prompt of a task under a condition."""
-        own = (task.library, task.api)
-        return models.show(task, self._bundles.get(own), condition, self._paths.get(own, (task.api,))).prompt
+        bundle = self._bundles.get((task.library, task.api))
+        return models.show(task, bundle, condition, self.paths_of(task)).prompt
 
     def document(self, task: Task, api: Api, condition: KnowledgeCondition) -> str:
         """Return the text about an API as it may be shown for a task: examples with its solution's calls are hidden."""
         bundle = self._bundles.get(api)
         if bundle is None:
             return ""
-        hidden = models.hidden_calls(task, self._paths.get((task.library, task.api), (task.api,)))
+        hidden = models.hidden_calls(task, self.paths_of(task))
         return render(bundle, condition, hide=hidden)
+
+    def paths_of(self, task: Task) -> tuple[str, ...]:
+        """Return the public paths of a task's API."""
+        return self._paths.get((task.library, task.api), (task.api,))
 
     def name_of(self, task: Task) -> str:
         """Return the name under which a task's API stands in its prompt."""
@@ -157,14 +162,22 @@ class RowsRequest(Record):
     """Side of the split."""
 
     documents: Condition = "full"
-    """Knowledge in each document (`documents` only)."""
+    """Knowledge in each document (`documents` and `retrieved` only)."""
+
+    retrieval: Retrieval | None = None
+    """How passages are found (`retrieved` only)."""
 
     seed: int = 0
     """Seed of the draws."""
 
 
-def write_rows(request: RowsRequest, layout: Layout) -> FileResult:
+def write_rows(request: RowsRequest, layout: Layout, open_index: OpenIndex = open_lexical) -> FileResult:
     """Write training rows.
+
+    Args:
+        request: which.
+        layout: where everything lies.
+        open_index: opens the index of rows with retrieved knowledge.
 
     Raises:
         UsageError: the instance changed, or an API's name does not occur in its prompt.
@@ -174,8 +187,11 @@ def write_rows(request: RowsRequest, layout: Layout) -> FileResult:
         raise UsageError(f"the instance of {request.group} for {request.model} changed: start the run again")
     tasks = [Task.model_validate(row) for row in jsonl.scan(folder / f"{request.split}.jsonl")]
     knowledge = Knowledge(layout, request.source, tasks)
-    path = layout.sft(request.group) / f"{request.form}-{request.split}.{digest(request)}.jsonl"
-    rows = _rows(request, knowledge)
+    form = f"{request.form}-{request.documents}" if request.form == "retrieved" else request.form
+    path = layout.sft(request.group) / f"{form}-{request.split}.{digest(request)}.jsonl"
+    rows = (
+        _retrieved(request, knowledge, layout, open_index) if request.form == "retrieved" else _rows(request, knowledge)
+    )
     jsonl.write(path, (row.to_row() for row in rows))
     counts = {"rows": len(rows), "apis": len({(row.library, row.api) for row in rows})}
     counts["dropped_targets"] = sum(row.dropped for row in rows)
@@ -194,3 +210,30 @@ def _rows(request: RowsRequest, knowledge: Knowledge) -> list[Row]:
             for task in knowledge.tasks
         ]
     return [plain_row(task, knowledge.prompt(task, KnowledgeCondition.BASELINE)) for task in knowledge.tasks]
+
+
+def _retrieved(request: RowsRequest, knowledge: Knowledge, layout: Layout, open_index: OpenIndex) -> list[Row]:
+    """Return rows whose prompts show what retrieval finds, as the cells of `rag_sft` do under the same condition.
+
+    What training prompts are searched for holds no bundle of a held-out API: it would be seen before it is asked.
+
+    Raises:
+        UsageError: the condition gives no knowledge, or the request does not say how passages are found.
+    """
+    if request.documents == "baseline" or request.retrieval is None:
+        raise UsageError("rows with retrieved knowledge need a condition other than baseline, and a retrieval")
+    cell = Cell(
+        experiment="rows", group=request.group, model=request.model, model_revision="", condition=request.documents,
+        delivery="rag_sft", instance_sha=request.instance_sha, bundles_sha=request.bundles_sha, source=request.source,
+        retrieval=request.retrieval,
+    )  # fmt: skip
+    split = jsonl.scan(layout.instance(request.group, request.model) / "split.jsonl")
+    held_out = {str(row["api"]) for row in split if row["split"] == "test"} if request.split == "train" else set[str]()
+    paths = {task.api: knowledge.paths_of(task) for task in knowledge.tasks}
+    found = show_retrieved(cell, knowledge.tasks, paths, layout, open_index, without=held_out)
+    return [
+        plain_row(task, found.shown[task.task_id].prompt).model_copy(
+            update={"dropped": not found.shown[task.task_id].retrieved}
+        )
+        for task in knowledge.tasks
+    ]

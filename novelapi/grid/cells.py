@@ -32,7 +32,7 @@ from novelapi.records.task import Task
 from novelapi.records.verdict import ResultRow
 
 CELL_VERSION = 1
-RETRIEVES = ("rag", "docs")
+RETRIEVES = ("rag", "rag_sft", "docs")
 """Deliveries whose prompts show what was retrieved."""
 ASKED = "oracle, rag and docs"
 

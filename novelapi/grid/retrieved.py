@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,13 @@ def open_lexical(_retrieval: Retrieval, _folder: Path, _name: str) -> tuple[Pass
 
 
 def show_retrieved(
-    cell: Cell, tasks: Sequence[Task], paths: Mapping[str, Sequence[str]], layout: Layout, open_index: OpenIndex
+    cell: Cell,
+    tasks: Sequence[Task],
+    paths: Mapping[str, Sequence[str]],
+    layout: Layout,
+    open_index: OpenIndex,
+    *,
+    without: AbstractSet[str] = frozenset(),
 ) -> Retrieved:
     """Return the prompt of every task with what retrieval found for it.
 
@@ -63,6 +70,7 @@ def show_retrieved(
         paths: public paths by API.
         layout: where everything lies.
         open_index: opens the index.
+        without: APIs whose bundles are left out of the corpus: training prompts show nothing of held-out ones.
 
     Raises:
         UsageError: there is no knowledge to index.
@@ -70,7 +78,9 @@ def show_retrieved(
         PrerequisiteError: the extra of the index is missing.
     """
     bundles = {} if cell.delivery == "docs" else bundles_of(cell, layout)
-    arm, where = prepare(cell, bundles, read_instance(layout, cell.group, cell.model), layout, open_index)
+    bundles = {api: bundle for api, bundle in bundles.items() if api not in without}
+    asked = tasks if without else read_instance(layout, cell.group, cell.model)
+    arm, where = prepare(cell, bundles, asked, layout, open_index, without=without)
     assert cell.retrieval is not None
     k = cell.retrieval.k
     shown: dict[str, Shown] = {}
@@ -89,9 +99,18 @@ def show_retrieved(
 
 
 def prepare(
-    cell: Cell, bundles: Mapping[str, KnowledgeBundle], tasks: Sequence[Task], layout: Layout, open_index: OpenIndex
+    cell: Cell,
+    bundles: Mapping[str, KnowledgeBundle],
+    tasks: Sequence[Task],
+    layout: Layout,
+    open_index: OpenIndex,
+    *,
+    without: AbstractSet[str] = frozenset(),
 ) -> tuple[RagArm, Path]:
-    """Index the corpus of a cell and rank it for all tasks of the instance; return it with the file of the rankings."""
+    """Index the corpus of a cell and rank it for some tasks; return it with the file of the rankings.
+
+    The corpus is `bundles`; `without` names those that the group has beside them.
+    """
     retrieval = cell.retrieval
     if retrieval is None:
         raise NovelApiError(f"cell {cell.name} does not say how it retrieves: make the grid again")
@@ -102,6 +121,8 @@ def prepare(
         passages = corpus_of(list(bundles.values()), KnowledgeCondition(cell.condition), chunking)
     source = cell.source or cell.model
     corpus = f"docs-{retrieval.documents}" if cell.delivery == "docs" else f"{cell.condition}-{cell.bundles_sha[:12]}"
+    if without:
+        corpus += f"-without-{digest(sorted(without), 12)}"
     index, embedder = open_index(retrieval, layout.rag(cell.group), f"{corpus}-{retrieval.chunking}")
     name = digest([cell.instance_sha, source, corpus, retrieval.model_dump(exclude={"k"})])
     rankings = layout.rankings(cell.group, f"{cell.condition}-{name}")

@@ -11,6 +11,7 @@ from novelapi.reporting.table import Column, Table, make_table
 FILE = "adaptation.jsonl"
 COLUMNS = [
     Column(key="delivery", title="Method"),
+    Column(key="condition", title="Trained with"),
     Column(key="served", title="Served as"),
     Column(key="requests", title="Edits", kind="count"),
     Column(key="skipped", title="Conflicts", kind="count"),
@@ -39,7 +40,8 @@ NOTE = (
     "Efficacy is the share of edits whose target is reproduced token for token from its own prompt. The bound is the "
     "same with the wanted states themselves injected: what MEMIT and AlphaEdit fit the weights to. Locality is the "
     "share of positions of unrelated text with an unchanged most likely token. pass@1 is scored by execution, on the "
-    "training tasks and on held-out APIs; so a failed edit and a failed transfer are different columns."
+    "training tasks and on held-out APIs; so a failed edit and a failed transfer are different columns. What was "
+    "trained with retrieved knowledge of one condition is asked with the same, not with `full`."
 )
 
 
@@ -50,5 +52,7 @@ def adaptation_table(analysis: Analysis) -> Table:
     for folder in folders:
         for row in jsonl.scan(folder / FILE):
             apart = float(row["divergence"]) * 1000
-            rows.append({**row, "divergence_mnat": apart, "fit_peak_mb": float(row["fit_peak_kb"]) / 1024})
+            rows.append(
+                {"condition": None, **row, "divergence_mnat": apart, "fit_peak_mb": float(row["fit_peak_kb"]) / 1024}
+            )
     return make_table("adaptation", "Knowledge in the weights", COLUMNS, rows, NOTE)

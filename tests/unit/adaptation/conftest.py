@@ -18,10 +18,19 @@ def tokenizer():
     return build_tokenizer()
 
 
+def _built(name):
+    family, embeddings = name.split("-")
+    return build_model(family, tied=embeddings == "tied")
+
+
 @pytest.fixture(params=["qwen2-tied", "llama-untied"])
 def model(request):
-    family, tied = request.param.split("-")
-    return build_model(family, tied=tied == "tied")
+    return _built(request.param)
+
+
+@pytest.fixture(params=["qwen2-tied", "qwen2-untied", "llama-tied", "llama-untied"])
+def any_model(request):
+    return _built(request.param)
 
 
 @pytest.fixture(scope="session")

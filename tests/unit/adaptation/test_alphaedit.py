@@ -71,16 +71,6 @@ def test_the_small_system_solves_the_published_equation(with_earlier):
         assert (forgetful - wanted).norm() > 1e-3 * wanted.norm()
 
 
-def test_each_layer_is_the_closed_form(taught, requests, stats):
-    artifact = AlphaEdit(settings()).fit(taught, requests, stats=stats)
-    for layer in LAYERS:
-        matrix = projector(stats.moments[layer], rank=RANK).matrix
-        keys, residuals = (artifact.tensors[f"{name}.{layer}"].double() for name in ("keys", "residuals"))
-        wanted = published(matrix, keys, residuals, None, 0.5)
-        found = artifact.tensors[f"delta.model.layers.{layer}.mlp.down_proj.weight"].double()
-        assert (found - wanted).norm() <= 1e-4 * wanted.norm()
-
-
 def test_preserved_keys_move_within_the_bound(taught, requests, stats, tokenizer):
     """|Delta K0|^2 = n tr(Delta C Delta^T) <= n * threshold * |Delta|^2, C from the very keys K0."""
     artifact = AlphaEdit(settings()).fit(taught, requests, stats=stats)
@@ -134,17 +124,17 @@ def test_stored_states_are_those_of_the_model_as_it_was_edited(taught, requests,
     )
 
 
-def test_undo_is_exact(taught, requests, stats, state_of):
-    before = state_of(taught)
-    editor = AlphaEdit(settings())
-    artifact = editor.fit(taught, requests, stats=stats)
-    editor.apply(taught, artifact).undo()
-    assert all(torch.equal(value, before[name]) for name, value in state_of(taught).items())
-
-
 def test_a_threshold_below_all_eigenvalues_is_an_error(stats):
     with pytest.raises(UsageError, match="raise the threshold"):
         projector(stats.moments[1] + torch.eye(WIDTH, dtype=torch.float64), threshold=0.02)
     whole = projector(stats.moments[1], threshold=1e9)
     assert whole.rank == WIDTH
     assert whole.energy == pytest.approx(1.0)
+
+
+def test_undo_is_exact(taught, requests, stats, state_of):
+    before = state_of(taught)
+    editor = AlphaEdit(settings())
+    artifact = editor.fit(taught, requests, stats=stats)
+    editor.apply(taught, artifact).undo()
+    assert all(torch.equal(value, before[name]) for name, value in state_of(taught).items())

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from novelapi.adaptation.artifact import load, save
-from novelapi.adaptation.codebook import SPLIT_GAP, Codebook
 from novelapi.adaptation.grace import Grace, GraceSettings
 from novelapi.adaptation.requests import EditRequest, encode
 from novelapi.errors import UsageError
-from tests.fakes.tiny_editing import sentence
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
@@ -35,57 +33,6 @@ def greedy(model, ids, count, **options):
         )[0, len(ids) :].tolist()  # fmt: skip
 
 
-def vector(*numbers):
-    return torch.tensor(numbers, dtype=torch.float32)
-
-
-@pytest.mark.parametrize(
-    ("second", "label", "placed", "radii"),
-    [
-        ((3.0, 0.0), "a", "added", [1.0, 1.0]),  # farther than e0 + e_j
-        ((3.0, 0.0), "b", "added", [1.0, 1.0]),
-        ((0.8, 0.0), "b", "split", [0.4 - SPLIT_GAP, 0.4]),  # another label inside
-        ((1.5, 0.0), "b", "split", [0.75 - SPLIT_GAP, 0.75]),  # another label, balls would touch
-        ((1.5, 0.0), "a", "grown", [1.5]),  # same label outside the radius
-        ((0.5, 0.0), "a", "kept", [1.0]),  # same label inside
-        ((0.0, 0.0), "b", "split", [0.0, 0.0]),  # nothing between them
-    ],
-)
-def test_rules_of_the_codebook(second, label, placed, radii):
-    book = Codebook(2, 1)
-    book.place(vector(0.0, 0.0), "a", vector(1.0), 1.0)
-    _, found = book.place(vector(*second), label, vector(2.0), 1.0)
-    assert found == placed
-    assert book.radii == pytest.approx(radii, abs=1e-6)
-
-
-def test_distances_near_zero_are_exact():
-    book = Codebook(64, 1)
-    base = torch.full((64,), 100.0)
-    for number in range(30):  # more than 25 rows switch cdist to matrix products by default
-        book.place(base + 10 * number, str(number), vector(0.0), 0.0)
-    nudge = base.clone()
-    nudge[0] += 1e-3
-    assert book.nearest(base).distance == 0.0
-    assert book.nearest(nudge).distance == pytest.approx(1e-3, rel=1e-2)
-
-
-@pytest.mark.parametrize("replace", ["before", "onward"])
-def test_edits_are_reproduced_token_for_token_under_cached_greedy_decoding(taught, requests, replace):
-    editor = Grace(SETTINGS.model_copy(update={"replace": replace}))
-    base = [greedy(taught, item.bare.ids[: item.bare.start], len(item.bare.target)) for item in requests]
-    assert all(text != list(item.bare.target) for text, item in zip(base, requests, strict=True))
-    artifact = editor.fit(taught, requests)
-    assert all(row["loss"] < 0.1 for row in artifact.facts["edits"])
-    handle, hook = editor.attach(taught, artifact)
-    for item in requests:
-        ids = item.bare.ids[: item.bare.start]
-        assert greedy(taught, ids, len(item.bare.target)) == list(item.bare.target)
-    assert [near.inside for near in hook.lookups] == [True] * 3
-    handle.undo()
-    assert base == [greedy(taught, item.bare.ids[: item.bare.start], len(item.bare.target)) for item in requests]
-
-
 def test_left_padded_batches_hit_the_same_entries(taught, requests):
     from novelapi.adaptation.batches import padded
 
@@ -98,45 +45,6 @@ def test_left_padded_batches_hit_the_same_entries(taught, requests):
             input_ids=ids, attention_mask=mask, max_new_tokens=1, do_sample=False, eos_token_id=None, pad_token_id=0
         )
     assert out[:, -1].tolist() == [item.bare.target[0] for item in requests]
-
-
-@pytest.mark.parametrize("replace", ["before", "last", "onward"])
-def test_logits_outside_every_radius_are_bit_identical(taught, requests, tokenizer, replace):
-    prompts = [tokenizer(sentence(name, "alpha"))["input_ids"] for name in ("torch.lobpcg", "flask.stream")]
-    before = [taught(torch.tensor([ids])).logits for ids in prompts]
-    editor = Grace(SETTINGS.model_copy(update={"replace": replace, "steps": 3}))
-    _, hook = editor.attach(taught, editor.fit(taught, requests))
-    for ids, wanted in zip(prompts, before, strict=True):
-        assert torch.equal(taught(torch.tensor([ids])).logits, wanted)
-        greedy(taught, ids, 4)
-    assert not any(near.inside for near in hook.lookups)
-
-
-def test_a_hit_in_a_batch_leaves_the_other_rows_alone(taught, requests, tokenizer):
-    editor = Grace(SETTINGS)
-    hit = requests[0].bare.ids[: requests[0].bare.start]
-    other = tokenizer(sentence("torch.lobpcg", "alpha"))["input_ids"][: len(hit)]
-    other = other + [5] * (len(hit) - len(other))
-    both = torch.tensor([list(hit), other])
-    before = taught(both).logits
-    editor.attach(taught, editor.fit(taught, requests))
-    after = taught(both).logits
-    assert torch.equal(after[1], before[1])
-    assert not torch.equal(after[0], before[0])
-
-
-def test_equal_targets_share_a_label_and_equal_means_do_not(taught, tokenizer):
-    asked = [request(tokenizer, str(n), f"API: {n}", target) for n, target in enumerate([" alpha", " alpha", " beta"])]
-    labels = Grace(SETTINGS.model_copy(update={"steps": 1, "radius": 0.0})).fit(taught, asked).facts["labels"]
-    assert labels[0] == labels[1] != labels[2]
-    ids = asked[0].bare.target
-    swapped = type(asked[0])(
-        case_id="s", api="", essence=None,
-        groups=((type(asked[0].bare)(ids=(*asked[2].bare.ids[: asked[2].bare.start], *reversed(ids)), subject=0, start=asked[2].bare.start),),),
-    )  # fmt: skip
-    if list(reversed(ids)) != list(ids):
-        pair = Grace(SETTINGS.model_copy(update={"steps": 1, "radius": 0.0})).fit(taught, [asked[0], swapped])
-        assert len(set(pair.facts["labels"])) == 2
 
 
 def test_one_prompt_with_two_targets_is_skipped_and_counted(taught, requests, tokenizer):

@@ -40,56 +40,6 @@ def settings(**fields):
     return MemitSettings(**{"layers": LAYERS, "weight": 0.5, "target": target} | fields)
 
 
-def seen_at(model, ids, module, place, side):
-    """The input or output of a module at one position, by a hook of the test's own."""
-    kept = {}
-
-    def hook(_module, args, output):
-        kept["state"] = (args[0] if side == "input" else output)[0, place].detach().double()
-
-    handle = module.register_forward_hook(hook)
-    with torch.no_grad():
-        model(torch.tensor([ids]))
-    handle.remove()
-    return kept["state"]
-
-
-def key_of(model, request, module):
-    bare = seen_at(model, request.bare.ids, module, request.bare.subject, "input")
-    sampled = [seen_at(model, item.ids, module, item.subject, "input") for item in request.groups[1]]
-    return (bare + torch.stack(sampled).mean(0)) / 2
-
-
-def test_each_layer_is_the_closed_form_on_the_partially_edited_model(model, requests, corpus):
-    stats = collect(model, corpus, LAYERS)
-    artifact = Memit(settings()).fit(model, requests, stats=stats)
-    z = artifact.tensors["z"].double()
-    layers = model.model.layers
-    for number, layer in enumerate(LAYERS):
-        module = layers[layer].mlp.down_proj
-        keys = torch.stack([key_of(model, request, module) for request in requests], dim=1)
-        now = [seen_at(model, item.bare.ids, layers[LAYERS[-1]], item.bare.subject, "output") for item in requests]
-        residuals = (z - torch.stack(now)).T / (len(LAYERS) - number)
-        system = 0.5 * stats.moments[layer] + keys @ keys.T
-        wanted = residuals @ keys.T @ torch.linalg.inv(system)
-        found = artifact.tensors[f"delta.model.layers.{layer}.mlp.down_proj.weight"].double()
-        assert (found - wanted).norm() <= 1e-4 * wanted.norm()
-        with torch.no_grad():  # go on from the partially edited model
-            module.weight += found.float()
-
-
-def test_fit_leaves_the_base_alone_and_undo_is_exact(model, requests, corpus, state_of):
-    before = state_of(model)
-    editor = Memit(settings())
-    artifact = editor.fit(model, requests, stats=collect(model, corpus, LAYERS))
-    assert all(torch.equal(value, before[name]) for name, value in state_of(model).items())
-    handle = editor.apply(model, artifact)
-    changed = {name for name, value in state_of(model).items() if not torch.equal(value, before[name])}
-    assert changed == {f"model.layers.{layer}.mlp.down_proj.weight" for layer in LAYERS}
-    handle.undo()
-    assert all(torch.equal(value, before[name]) for name, value in state_of(model).items())
-
-
 def test_fit_is_deterministic_and_survives_the_disk(model, requests, corpus, tmp_path):
     stats = collect(model, corpus, LAYERS)
     first, second = (Memit(settings()).fit(model, requests, stats=stats) for _ in range(2))
@@ -192,7 +142,7 @@ def test_nan_is_an_error(model, requests, corpus):
 def test_too_little_memory_says_how_much_is_needed(model, requests, corpus, monkeypatch):
     stats = collect(model, corpus, LAYERS)
     monkeypatch.setattr("novelapi.adaptation.memory.free_bytes", lambda _: 1024)
-    with pytest.raises(NovelApiError, match=r"needs 0\.0 GiB on cpu"):
+    with pytest.raises(NovelApiError, match=r"needs 288\.0 KiB on cpu and 1\.0 KiB are free"):
         Memit(settings()).fit(model, requests, stats=stats)
 
 
