@@ -28,6 +28,7 @@ VERBS = (
     "report",
     "compare",
     "export",
+    "graph",
 )
 """Modules of the verbs of the core, in the order of the help."""
 

@@ -90,6 +90,14 @@ class Layout:
         """Manifest beside a stage's file."""
         return self.stage(library, stage, model).with_suffix(".manifest.json")
 
+    def graph(self, library: str, model: str | None) -> Path:
+        """Parameter graph of a library, with the candidates of one model marked."""
+        return self.stage(library, "graph", model).with_suffix(".json")
+
+    def flows(self, env_key: str, request: str) -> Path:
+        """Flows that were seen while programs ran in one environment."""
+        return self.home / "observations" / safe_name(env_key) / f"flows-{request}.json"
+
     # Groups and experiments.
 
     def instance(self, group: str, model: str) -> Path:

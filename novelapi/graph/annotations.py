@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Literal
 
 from novelapi.graph.model import Port
 
@@ -82,5 +81,3 @@ def _generic(node: ast.Subscript, depth: int) -> Iterator[Held]:
 def _within(port: Port, item: ast.expr, depth: int) -> Iterator[Held]:
     """Yield what stands in one part; parts of parts are left out: nobody passes them on by name."""
     yield from ((port, name) for inner, name in _parts(item, depth) if inner == WHOLE)
-
-

@@ -135,9 +135,7 @@ class _Reader:
         open_result = item.returns is None and item.kind not in {"class", "property"}
         return docstrings.parse(item.doc) if item.doc and (bare or open_result) else None
 
-    def _inputs(
-        self, api: Api, owner: str | None, documented: docstrings.ParsedDocstring | None
-    ) -> Iterator[Input]:
+    def _inputs(self, api: Api, owner: str | None, documented: docstrings.ParsedDocstring | None) -> Iterator[Input]:
         item = api.object
         if item.kind in _OWN and owner is not None:
             self.wanted[api.shown, SELF] = (owner,)
@@ -161,9 +159,7 @@ class _Reader:
                 text=(told.description or "")[:_PARAGRAPH] if told else "",
             )
 
-    def _outputs(
-        self, api: Api, owner: str | None, documented: docstrings.ParsedDocstring | None
-    ) -> Iterator[Output]:
+    def _outputs(self, api: Api, owner: str | None, documented: docstrings.ParsedDocstring | None) -> Iterator[Output]:
         item = api.object
         if item.kind == "class":
             self._give(api, WHOLE, (item.canonical,))

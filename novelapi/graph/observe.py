@@ -6,6 +6,7 @@ other constants never count. See `execution/guest/trace_flows.py`.
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from novelapi.execution.isolated import Limits, run_isolated
 from novelapi.graph.flow import Flow, Text
 from novelapi.graph.library import LibraryNodes
 from novelapi.graph.model import Port, PortKind
+from novelapi.knowledge.snippets import parse_or_none
 from novelapi.records.environment import Environment
 
 CPU_S = 6
@@ -32,6 +34,8 @@ class Observed:
     flows: list[Flow] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     """Programs, calls of the library, statements that failed, programs that gave no answer."""
+    cpu_s: float = 0.0
+    """CPU seconds in the sandbox; those of a batch that died are not known."""
 
 
 def observe(env: Environment, programs: Sequence[Text], library: LibraryNodes, roots: Sequence[str]) -> Observed:
@@ -47,11 +51,12 @@ def observe(env: Environment, programs: Sequence[Text], library: LibraryNodes, r
         PrerequisiteError: bubblewrap is missing.
     """
     found = Observed()
-    found.counts["programs"] = len(programs)
+    programs = [program for program in programs if _may_flow(program.code)]
+    found.counts["programs that ran"] = len(programs)
     for start in range(0, len(programs), BATCH):
         batch = programs[start : start + BATCH]
-        for program, row in zip(batch, _run(env, batch, roots), strict=True):
-            found.counts["calls"] += row["calls"]
+        for program, row in zip(batch, _run(env, batch, roots, found), strict=True):
+            found.counts["calls of the library"] += row["calls"]
             found.counts["statements that failed"] += row["errors"]
             if row["failure"]:
                 found.counts[f"programs that gave nothing: {row['failure']}"] += 1
@@ -59,7 +64,7 @@ def observe(env: Environment, programs: Sequence[Text], library: LibraryNodes, r
     return found
 
 
-def _run(env: Environment, batch: Sequence[Text], roots: Sequence[str]) -> list[dict[str, Any]]:
+def _run(env: Environment, batch: Sequence[Text], roots: Sequence[str], found: Observed) -> list[dict[str, Any]]:
     """Return one row per program; a batch that dies is halved until the program that kills it is found."""
     request = {
         "preload": list(roots),
@@ -71,11 +76,12 @@ def _run(env: Environment, batch: Sequence[Text], roots: Sequence[str]) -> list[
     limits = Limits(wall_s=120 + WALL_S * len(batch), cpu_s=120 + CPU_S * len(batch), memory_mb=MEMORY_MB)
     answer = run_isolated(env, "trace_flows", request, limits, hash_seed=SEED)
     if answer.failure is None:
+        found.cpu_s += answer.value["cpu_s"]
         return [answer.value["results"][str(place)] for place in range(len(batch))]
     if len(batch) == 1:
         return [{"calls": 0, "flows": [], "errors": 0, "failure": answer.failure}]
     half = len(batch) // 2
-    return [*_run(env, batch[:half], roots), *_run(env, batch[half:], roots)]
+    return [*_run(env, batch[:half], roots, found), *_run(env, batch[half:], roots, found)]
 
 
 def _flows(
@@ -97,6 +103,12 @@ def _flows(
             where=f"{program.where}, line {row['line']}",
             statement=statement if len(statement) <= 160 else statement[:157] + "...",
         )
+
+
+def _may_flow(code: str) -> bool:
+    """Tell whether a program makes two calls: with fewer nothing can go from one to the other."""
+    tree = parse_or_none(code)
+    return tree is not None and sum(isinstance(node, ast.Call) for node in ast.walk(tree)) > 1
 
 
 def _path(canonical: str) -> str:

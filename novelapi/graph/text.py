@@ -69,9 +69,7 @@ class Ranker:
         """Index the outputs."""
         self._nodes = list(nodes)
         self._outputs = [(place, output) for place, node in enumerate(nodes) for output in node.outputs]
-        self._ports = Bm25(
-            [f"{nodes[place].api} {output.port.name} {output.text}" for place, output in self._outputs]
-        )
+        self._ports = Bm25([f"{nodes[place].api} {output.port.name} {output.text}" for place, output in self._outputs])
         self._names = Bm25([output.port.name for _, output in self._outputs])
         self._apis = Bm25([f"{node.api} {node.text}" for node in nodes])
 

@@ -180,14 +180,11 @@ def _references(calls: Sequence[Row]) -> Iterator[tuple[str, str, str, str]]:
 
 def _judged(key: tuple[str, str, str, str], count: int, nodes: Mapping[str, Node]) -> NestfulEdge:
     source, output, target, parameter = key
-    fields = {item.port.name for item in nodes[source].outputs}
-    arguments = {item.name for item in nodes[target].inputs}
-    missing = [
-        text
-        for there, text in ((parameter in arguments, "argument absent from spec"), (output in fields, "field absent from spec"))
-        if not there
-    ]  # fmt: skip
-    status = missing[0] if missing else CLEAN
+    status = CLEAN
+    if output not in {item.port.name for item in nodes[source].outputs}:
+        status = "field absent from spec"
+    if parameter not in {item.name for item in nodes[target].inputs}:
+        status = "argument absent from spec"
     return NestfulEdge(source=source, output=output, target=target, parameter=parameter, status=status, count=count)
 
 

@@ -74,13 +74,14 @@ def join_types(
                 if source.api == target.api:
                     left_out["an API to itself"] += 1
                     continue
-                edge = _edge(source, output, target, item, name, weight)
+                edge = _edge((source, output), (target, item), name, weight)
                 if edge.key not in best or best[edge.key].score < weight:
                     best[edge.key] = edge
     return TypeEdges(edges=list(best.values()), left_out=left_out)
 
 
-def _edge(source: Node, output: Output, target: Node, item: Input, name: str, weight: float) -> Edge:
+def _edge(giver: tuple[Node, Output], taker: tuple[Node, Input], name: str, weight: float) -> Edge:
+    (source, output), (target, item) = giver, taker
     detail = f"{output.port.text}: {output.type} fits {item.name}: {item.type}"
     if name not in {output.type, item.type}:
         detail += f" (as {name})"

@@ -2,7 +2,8 @@
 
 Request: {"preload": [modules], "roots": [top-level packages], "limits": {"cpu_s", "wall_s", "memory_mb"}, "seed",
           "programs": [{"id", "code"}]}
-Answer: {"results": {id: {"calls", "flows": [{"source", "port", "target", "parameter", "line"}], "errors", "failure"}}}
+Answer: {"results": {id: {"calls", "flows": [{"source", "port", "target", "parameter", "line"}], "errors", "failure"}},
+         "cpu_s": CPU seconds of all of them}
 
 Every call, attribute and subscript that the program's own code makes passes through the recorder; calls that the
 library makes by itself do not. An argument counts if it *is* (identity) an earlier result, an attribute, key or position
@@ -45,7 +46,8 @@ def main():
                 importlib.import_module(name)
     results = {program["id"]: forked(program, request) for program in request["programs"]}
     with os.fdopen(answer_fd, "w") as stream:
-        json.dump({"results": results}, stream)
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        json.dump({"results": results, "cpu_s": sum(item.ru_utime + item.ru_stime for item in used)}, stream)
         stream.flush()
         os._exit(0)
 
