@@ -80,6 +80,7 @@ def cells_of(
     retrieval: Retrieval | None = None,
     profile: ModelProfile = DEFAULT_PROFILE,
     opinion: str | None = None,
+    pack: str | None = None,
 ) -> list[Cell]:
     """Return the cells of a grid in the order of the conditions."""
     pairs = expand_grid(conditions or CONDITIONS, deliveries or ["oracle"])
@@ -92,7 +93,7 @@ def cells_of(
             sampling=Sampling(n=samples, seed=seed, max_tokens=profile.max_tokens),
             opinion=opinion,
             window=profile.window,
-            retrieval=retrieval if delivery in RETRIEVES else None,
+            retrieval=Retrieval(documents=pack) if delivery == "pack" else retrieval if delivery in RETRIEVES else None,
             limit=limit,
         )
         for delivery, condition in pairs

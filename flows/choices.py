@@ -55,6 +55,23 @@ def check_docs(folder: Path | None, deliveries: list[str] | None) -> list[str] |
     return [*dict.fromkeys([*(deliveries or ["oracle"]), "docs"])]
 
 
+def check_pack(path: Path | None, deliveries: list[str] | None) -> list[str] | None:
+    """Return the deliveries, with `pack` where a pack is given.
+
+    Raises:
+        UsageError: the delivery is asked for without a pack.
+        DataError: the pack is missing or broken.
+    """
+    if path is None:
+        if "pack" in (deliveries or ()):
+            raise UsageError("the delivery pack needs one: write it with `novelapi pack` and give it with --pack")
+        return deliveries
+    from novelapi.grid.packed import read_pack
+
+    read_pack(path)
+    return [*dict.fromkeys([*(deliveries or ["oracle"]), "pack"])]
+
+
 def check_group(name: str | None) -> None:
     """Check that a group exists, where one is named.
 

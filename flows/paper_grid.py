@@ -17,6 +17,7 @@ from flows.instance import build_instance
 from flows.report import report_cells
 from flows.served import build_instance_on_server, pinned, run_cells_on_server
 from novelapi.errors import NovelApiError
+from novelapi.grid.packed import read_pack, store_pack
 from novelapi.grid.retrieved import store_documents
 from novelapi.inference.profile import profile_of
 from novelapi.records.cell import Condition, Delivery, Retrieval
@@ -43,6 +44,7 @@ def run_paper_grid(
     recipes: str = "paper",
     retrieval: Retrieval | None = None,
     docs: str | None = None,
+    pack: str | None = None,
 ) -> GridDone:
     """Build what is missing, run the grid, write the report.
 
@@ -59,6 +61,7 @@ def run_paper_grid(
         fresh: do finished work again.
         access: how the model is reached.
         retrieval: how `rag` and `docs` find passages; default: what this machine can do.
+        pack: file or folder of a context pack, for the delivery `pack`.
         docs: folder of the maintainer's documentation, for the delivery `docs`.
         server: saved block `vllm-server`: the cells run on the pool `gpu`, beside the server that it describes.
         recipes: how deliveries with weights of their own are fitted; see the flow `adaptation`, which runs them.
@@ -111,6 +114,7 @@ def run_paper_grid(
         retrieval=_retrieval(retrieval, docs, group),
         profile=profile_of(completer(model, access)),
         opinion=author_of(access),
+        pack=store_pack(read_pack(Path(pack)), group, run_layout()) if pack else None,
     )
     if server is None:
         done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs, strict=False)

@@ -29,6 +29,7 @@ VERBS = (
     "compare",
     "export",
     "graph",
+    "pack",
 )
 """Modules of the verbs of the core, in the order of the help."""
 

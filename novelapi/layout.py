@@ -116,6 +116,10 @@ class Layout:
         """Passages of a maintainer's documentation."""
         return self.rag(group) / "documents" / f"{safe_name(digest)}.jsonl"
 
+    def pack(self, group: str, digest: str) -> Path:
+        """A context pack that the delivery `pack` shows."""
+        return self.home / "packs" / safe_name(group) / f"{safe_name(digest)}.json"
+
     def sft(self, group: str) -> Path:
         """Folder of the training rows of a group."""
         return self.home / "sft" / safe_name(group)

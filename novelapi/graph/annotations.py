@@ -1,7 +1,8 @@
 """Annotations taken apart: which classes a port holds, at which part of it.
 
 Unions are split, `None` is dropped, generics are opened: the items of `list[X]` are X, the second position of
-`tuple[X, Y]` is Y, the values of `dict[str, X]` are X. A class, a callable or a literal is no instance of what it names.
+`tuple[X, Y]` is Y, the values of `dict[str, X]` are X. A class, a callable or a literal is no instance of what it
+names.
 """
 
 from __future__ import annotations

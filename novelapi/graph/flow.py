@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from novelapi.graph.model import Port
+from novelapi.knowledge.names import imports_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +86,8 @@ class _Reader:
         return self.found
 
     def statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Import):
-            for item in node.names:
-                self.imports[item.asname or item.name.partition(".")[0]] = (
-                    item.name if item.asname else item.name.partition(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            self.imports |= {item.asname or item.name: f"{node.module}.{item.name}" for item in node.names}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            self.imports |= imports_of(node)
         elif isinstance(node, ast.Assign):
             value = self.value(node.value)
             for target in node.targets:
@@ -101,16 +97,22 @@ class _Reader:
             self.bind(node.target, value if isinstance(node, ast.AnnAssign) else None)
         elif isinstance(node, ast.Expr):
             self.value(node.value)
-        elif isinstance(node, ast.With):
+        else:
+            self.compound(node)
+
+    def compound(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.With):
             for item in node.items:
                 value = self.value(item.context_expr)
                 if item.optional_vars is not None:
                     self.bind(item.optional_vars, value)
             self.block(node.body)
-        elif isinstance(node, ast.For | ast.While | ast.If):
-            self.value(node.iter if isinstance(node, ast.For) else node.test)
-            if isinstance(node, ast.For):
-                self.bind(node.target, None)
+        elif isinstance(node, ast.For):
+            self.value(node.iter)
+            self.bind(node.target, None)
+            self.block([*node.body, *node.orelse])
+        elif isinstance(node, ast.While | ast.If):
+            self.value(node.test)
             self.block([*node.body, *node.orelse])
 
     def block(self, body: Sequence[ast.stmt]) -> None:

@@ -33,6 +33,7 @@ Delivery = Literal[
     "alphaedit",
     "alphaedit_lora",
     "docs",
+    "pack",
 ]
 
 
@@ -77,7 +78,7 @@ class Retrieval(Record):
     """Version of chunking, ranking and delivery."""
 
     documents: str | None = None
-    """Digest of the passages of a maintainer's documentation (delivery `docs`), or null."""
+    """Digest of the passages of a maintainer's documentation (delivery `docs`) or of a pack (`pack`), or null."""
 
 
 class Cell(Record):
