@@ -27,7 +27,8 @@ def make_server(pack: Pack) -> MCPServer:
     except ImportError as error:
         raise PrerequisiteError("the MCP SDK is missing: pip install 'novelapi[mcp]'") from error
     index = PackIndex(pack)
-    server = MCPServer(f"novelapi-{pack.library}", instructions=f"What is new in {pack.library}. {effect_text(pack)}")
+    about = f"What is new in {pack.library}. {effect_text(pack)}"
+    server = MCPServer(f"novelapi-{pack.library}", instructions=about, log_level="ERROR")
 
     @server.tool()
     def search_api(query: str, limit: int = FOUND) -> list[dict[str, str]]:

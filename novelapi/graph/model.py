@@ -194,7 +194,7 @@ class ApiGraph(Record):
             seen.add(edge.key)
         return self
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Return the identity of the graph: nodes, edges and version of the builder."""
         return digest([GRAPH_VERSION, self.model_dump(mode="json", by_alias=True)])

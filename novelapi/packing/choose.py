@@ -1,8 +1,9 @@
 """Which components of which API go into a pack, and what that promises: chosen on one half, counted on the other.
 
-The value of a condition for an API is the mean outcome of the API's tasks minus that of the baseline, shrunk by one
-task towards the mean of all APIs (an API with one task says little), times the API's number of tasks. Where the
-delivery `pack` was measured before, it is multiplied by the share of passes that sections of this condition kept.
+An API may get any condition that closed more of its failures than every cheaper one. The value of a condition for an
+API is the mean outcome of the API's tasks minus that of the baseline, shrunk by one task towards the mean of all APIs
+(an API with one task says little), times the API's number of tasks. Where the delivery `pack` was measured before, it is
+multiplied by the share of passes that sections of this condition kept.
 """
 
 from __future__ import annotations
@@ -104,15 +105,13 @@ def make_pack(evidence: RunEvidence, budget: int, *, together: Together | None =
 
 def _texts(evidence: RunEvidence) -> dict[str, dict[Condition, str]]:
     """Return the text of every condition that was measured, for every API that has tasks."""
-    known = [condition for condition in CONDITIONS if condition in evidence.passed]
+    known: list[Condition] = [condition for condition in CONDITIONS if condition in evidence.passed]
     found: dict[str, dict[Condition, str]] = {}
     for api in evidence.by_api():
         if api in evidence.bundles:
-            own = found.setdefault(api, {})
-            for name in known:
-                text = section_text(evidence.bundles[api], name, evidence.purposes.get(api, ""))
-                if text:
-                    own[name] = text
+            bundle, purpose = evidence.bundles[api], evidence.purposes.get(api, "")
+            own: dict[Condition, str] = {name: section_text(bundle, name, purpose) for name in known}
+            found[api] = {name: text for name, text in own.items() if text}
     return found
 
 
@@ -136,8 +135,12 @@ def _fit(
             continue
         seen = [task_id for task_id in own if task_id in known]
         options[api] = [
-            Option(name=name, cost=tokens_of(text), value=len(own) * _value(evidence, name, seen, means[name], kept))
-            for name, text in texts[api].items()
+            Option(
+                name=name,
+                cost=tokens_of(texts[api][name]),
+                value=len(own) * _value(evidence, name, seen, means[name], kept),
+            )
+            for name in _cheapest(evidence, texts[api], seen, kept)
         ]
     chosen = choose(options, budget - RESERVE)
     for api, found in options.items():
@@ -155,6 +158,26 @@ def _fit(
         for api, option in sorted(chosen.items())
     )
     return sections, dict(sorted(reasons.items()))
+
+
+def _cheapest(
+    evidence: RunEvidence,
+    texts: Mapping[Condition, str],
+    seen: Sequence[str],
+    crowding: Mapping[Condition, Crowding] | None,
+) -> list[Condition]:
+    """Return the conditions that closed more failures of an API than every cheaper one; all where none was seen."""
+    ordered = sorted(texts, key=lambda name: (tokens_of(texts[name]), CONDITIONS.index(name)))
+    if not seen:
+        return ordered
+    kept: list[Condition] = []
+    best = 0.0
+    for name in ordered:
+        total = sum(_gain(evidence, name, task_id) for task_id in seen) * (crowding[name].kept if crowding else 1.0)
+        if total > best:
+            kept.append(name)
+            best = total
+    return kept
 
 
 def _gain(evidence: RunEvidence, condition: str, task_id: str) -> float:

@@ -37,7 +37,7 @@ class PackIndex:
             name for name in self._sections if name.endswith(f".{api}")
         ]
         if len(found) != 1:
-            raise UnknownNameError("API", api, found or self._sections)
+            raise UnknownNameError("API", api, found or self._sections, hint="find its name with search_api")
         return self._sections[found[0]]
 
     @staticmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
@@ -121,7 +120,7 @@ class Pack(Record):
     left_out: dict[str, int] = Field(default_factory=dict)
     """APIs without a section, by reason."""
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Identity of what is read: sections and folds, not what is said of their effect."""
         return digest([[item.to_row() for item in self.sections], [fold.to_row() for fold in self.folds]])
