@@ -16,13 +16,14 @@ from novelapi.graph.flow import Flow, Text, static_flows
 from novelapi.graph.library import LibraryNodes
 from novelapi.graph.model import TIERS, ApiGraph, Edge, Evidence, Input, Label, Node, Output, Port, Tier, make_graph
 from novelapi.graph.typed import HUB, join_types
-from novelapi.knowledge.corpus import CONVENTIONAL
-from novelapi.knowledge.snippets import blocks, parse_or_none
+from novelapi.knowledge.snippets import ALIASES, blocks, parse_or_none
 from novelapi.records.bundle import KnowledgeBundle
 from novelapi.records.task import Task
 
 SPECIFIC = 0.15
 """Least weight of a specific type: about 290 pairs of output and parameter."""
+TAKEN_FOR_GRANTED = {**ALIASES, "nx": "networkx"}
+"""Short names that docstrings use without an import."""
 SHOWN = 3
 """Pieces of evidence of one tier that are kept; the others are counted in the first one's weight."""
 
@@ -70,12 +71,8 @@ def _joined(codes: Sequence[str]) -> str:
     """Join blocks that parse, with the imports that documents take for granted."""
     kept = [code for code in codes if parse_or_none(code) is not None]
     text = "\n".join(kept)
-    heads = [
-        line
-        for name, line in CONVENTIONAL.items()
-        if f"{name}." in text and line not in text and name in {"np", "pd", "sp", "sa"}
-    ]
-    return "\n".join([*heads, *kept])
+    heads = [f"import {name} as {short}" for short, name in TAKEN_FOR_GRANTED.items() if f"{short}." in text]
+    return "\n".join([*(line for line in heads if line not in text), *kept])
 
 
 def build_graph(

@@ -2,8 +2,8 @@
 
 An API may get any condition that closed more of its failures than every cheaper one. The value of a condition for an
 API is the mean outcome of the API's tasks minus that of the baseline, shrunk by one task towards the mean of all APIs
-(an API with one task says little), times the API's number of tasks. Where the delivery `pack` was measured before, it is
-multiplied by the share of passes that sections of this condition kept.
+(an API with one task says little), times the API's number of tasks. Where the delivery `pack` was measured before, it
+is multiplied by the share of passes that sections of this condition kept.
 """
 
 from __future__ import annotations
