@@ -14,7 +14,7 @@ from novelapi.grid.cells import RETRIEVES
 from novelapi.grid.expand import expand_grid
 from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
 from novelapi.records.base import Record
-from novelapi.records.cell import Cell, Condition, Delivery, Retrieval, Sampling
+from novelapi.records.cell import Cell, Condition, Delivery, FurtherCondition, Retrieval, Sampling
 from novelapi.records.request import LibraryRequest
 from tasks._stage import run_layout
 
@@ -72,7 +72,7 @@ def cells_of(
     asked: Asked,
     *,
     revision: str,
-    conditions: Sequence[Condition] | None,
+    conditions: Sequence[Condition | FurtherCondition] | None,
     deliveries: Sequence[Delivery] | None,
     samples: int,
     seed: int,
@@ -81,6 +81,7 @@ def cells_of(
     profile: ModelProfile = DEFAULT_PROFILE,
     opinion: str | None = None,
     pack: str | None = None,
+    before: str | None = None,
 ) -> list[Cell]:
     """Return the cells of a grid in the order of the conditions."""
     pairs = expand_grid(conditions or CONDITIONS, deliveries or ["oracle"])
@@ -93,11 +94,29 @@ def cells_of(
             sampling=Sampling(n=samples, seed=seed, max_tokens=profile.max_tokens),
             opinion=opinion,
             window=profile.window,
-            retrieval=Retrieval(documents=pack) if delivery == "pack" else retrieval if delivery in RETRIEVES else None,
+            retrieval=_texts(delivery, condition, retrieval, pack=pack, before=before),
             limit=limit,
         )
         for delivery, condition in pairs
     ]
+
+
+def _texts(
+    delivery: Delivery,
+    condition: Condition | FurtherCondition,
+    retrieval: Retrieval | None,
+    *,
+    pack: str | None,
+    before: str | None,
+) -> Retrieval | None:
+    """Return what texts a cell shows, where they are not the target's own bundle."""
+    if delivery == "pack":
+        return Retrieval(documents=pack)
+    if condition == "s_prereq":
+        return Retrieval(documents=before)
+    if delivery == "rag_graph" and retrieval is not None:
+        return retrieval.model_copy(update={"documents": before})
+    return retrieval if delivery in RETRIEVES else None
 
 
 __all__ = ["Asked", "cells_of", "expand", "experiment_name", "members", "resolve"]

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from novelapi.errors import UnknownNameError, UsageError
-from novelapi.records.cell import Condition, Delivery
+from novelapi.records.cell import Condition, Delivery, FurtherCondition
 from novelapi.records.request import LibraryRequest
 
 STAGES = (1, 2, 3, 4)
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+FURTHER: tuple[FurtherCondition, ...] = get_args(FurtherCondition)
+"""Conditions that run only where they are named."""
 DELIVERIES: tuple[Delivery, ...] = get_args(Delivery)
 RANKINGS = ("vector", "bm25", "hybrid")
 """What passages may be ranked by."""

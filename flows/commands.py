@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 from flows.choices import (
     CONDITIONS,
     DELIVERIES,
+    FURTHER,
     RANKINGS,
     check_docs,
     check_group,
@@ -188,7 +189,7 @@ def run(
     """Run the grid of conditions and deliveries on a model, after building what is missing."""
     if (library is None) == (group is None):
         raise UsageError("give either --library or --group")
-    check_names("condition", conditions, CONDITIONS)
+    check_names("condition", conditions, (*CONDITIONS, *FURTHER))
     check_names("delivery", delivery, DELIVERIES)
     check_names("retrieval", [retrieval] if retrieval else None, RANKINGS)
     check_group(group)

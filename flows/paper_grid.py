@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from novelapi.grid.prerequisites import store_prerequisites
 from prefect import flow
 
 from blocks.retrieval import default_retrieval
 from flows._artifacts import publish_report, publish_scores
-from flows._plan import expand, experiment_name
+from flows._plan import expand, experiment_name, members
 from flows._runs import GridDone, progress, run_url
 from flows.adaptation import run_adaptation, split_deliveries
 from flows.cell import failed_cells, run_cells
@@ -20,7 +22,7 @@ from novelapi.errors import NovelApiError
 from novelapi.grid.packed import read_pack, store_pack
 from novelapi.grid.retrieved import store_documents
 from novelapi.inference.profile import profile_of
-from novelapi.records.cell import Condition, Delivery, Retrieval
+from novelapi.records.cell import Condition, Delivery, FurtherCondition, Retrieval
 from novelapi.records.request import DIRECT, ModelAccess
 from tasks._results import forget_cells
 from tasks._stage import run_layout
@@ -32,7 +34,7 @@ def run_paper_grid(
     group: str = "data_science",
     model: str = "copy",
     cutoff: date | None = None,
-    conditions: list[Condition] | None = None,
+    conditions: list[Condition | FurtherCondition] | None = None,
     deliveries: list[Delivery] | None = None,
     samples: int = 1,
     limit: int | None = None,
@@ -114,6 +116,7 @@ def run_paper_grid(
         retrieval=_retrieval(retrieval, docs, group),
         profile=profile_of(completer(model, access)),
         opinion=author_of(access),
+        before=_before(conditions, plain, group, model),
         pack=store_pack(read_pack(Path(pack)), group, run_layout()) if pack else None,
     )
     if server is None:
@@ -130,6 +133,15 @@ def run_paper_grid(
     if done.failures:
         raise failed_cells(done.failures, len(cells), partial=done.partial)
     return GridDone(experiment=experiment, instance=built, cells=done, report=report, url=url)
+
+
+def _before(
+    conditions: Sequence[Condition | FurtherCondition] | None, deliveries: Sequence[Delivery], group: str, model: str
+) -> str | None:
+    """Return the digest of the prerequisites, where a cell shows them."""
+    if "rag_graph" not in deliveries and "s_prereq" not in (conditions or ()):
+        return None
+    return store_prerequisites(group, members(group), model, run_layout())
 
 
 def _retrieval(wanted: Retrieval | None, docs: str | None, group: str) -> Retrieval:

@@ -116,6 +116,10 @@ class Layout:
         """Passages of a maintainer's documentation."""
         return self.rag(group) / "documents" / f"{safe_name(digest)}.jsonl"
 
+    def prerequisites(self, group: str, digest: str) -> Path:
+        """What may have to be called before each API of a group, by a graph."""
+        return self.home / "packs" / safe_name(group) / f"before-{safe_name(digest)}.json"
+
     def pack(self, group: str, digest: str) -> Path:
         """A context pack that the delivery `pack` shows."""
         return self.home / "packs" / safe_name(group) / f"{safe_name(digest)}.json"

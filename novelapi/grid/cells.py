@@ -20,6 +20,7 @@ from novelapi.filters.stage import read_bundles, read_candidates, with_memory
 from novelapi.fingerprint import file_digest, text_digest
 from novelapi.grid.opinions import with_opinions
 from novelapi.grid.packed import show_packed
+from novelapi.grid.prerequisites import show_prerequisites
 from novelapi.grid.retrieved import OpenIndex, open_lexical, show_retrieved
 from novelapi.inference.prompts import PROMPT_VERSION
 from novelapi.knowledge.conditions import KnowledgeCondition
@@ -33,9 +34,9 @@ from novelapi.records.task import Task
 from novelapi.records.verdict import ResultRow
 
 CELL_VERSION = 1
-RETRIEVES = ("rag", "docs")
+RETRIEVES = ("rag", "docs", "rag_graph")
 """Deliveries whose prompts show what was retrieved."""
-ASKED = "oracle, rag, docs and pack"
+ASKED = "oracle, rag, rag_graph, docs and pack"
 
 
 def run_cell(
@@ -171,6 +172,8 @@ def shown_tasks(
         return found.shown, found.spec
     if cell.delivery == "pack":
         return show_packed(cell, tasks, _paths(cell, tasks, layout), layout)
+    if cell.condition == "s_prereq":
+        return show_prerequisites(cell, tasks, _paths(cell, tasks, layout), layout)
     condition = KnowledgeCondition(cell.condition)
     shown: dict[str, models.Shown] = {}
     for library in sorted({task.library for task in tasks}):
