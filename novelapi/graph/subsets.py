@@ -1,7 +1,8 @@
 """Subsets of APIs to make multi-API tasks of: chains, forks and colliders with a novel API in a stated position.
 
-The sampler first covers every novel API that is in a motif at all, then draws at random; no subset is drawn twice, in
-whatever order its members stand, and no API is in more subsets than the cap allows.
+The sampler first covers every novel API that is in a motif at all, beyond the cap where nothing else is left, then
+draws at random; no subset is drawn twice, in whatever order its members stand, and no API that is not novel is drawn
+more often than the cap allows.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Sampled(Record):
     """Novel APIs that are in a subset."""
 
     uncovered: tuple[str, ...]
-    """Novel APIs with an edge that are in none: no motif of these kinds has them in the position, or the cap ended."""
+    """Novel APIs with an edge that are in none: no motif has them in the position, or the number was used up."""
 
     motifs: dict[str, int]
     """Motifs with a novel API in the position, by kind (at most `POOL` of each are looked at)."""
@@ -81,9 +82,9 @@ def sample_subsets(
     for pool in pools.values():
         source.shuffle(pool)
     for api in sorted(drawer.novel):
-        for pool in pools.values():
-            if api not in drawer.covered:
-                drawer.take_first(subset for subset in pool if api in _novel(subset))
+        own = [subset for pool in pools.values() for subset in pool if api in _novel(subset)]
+        if own and api not in drawer.covered:
+            _ = drawer.take_first(own) or drawer.take_first(own, capped=False)
     queues = {kind: iter(pool) for kind, pool in pools.items()}
     while queues and not drawer.full:
         for kind in list(queues):
@@ -112,12 +113,12 @@ class _Drawer:
     def full(self) -> bool:
         return len(self.taken) >= self.number
 
-    def take_first(self, candidates: Iterable[Subset]) -> bool:
+    def take_first(self, candidates: Iterable[Subset], *, capped: bool = True) -> bool:
         """Take the first candidate that may be taken; return whether there was one."""
         for subset in candidates:
             if self.full:
                 return False
-            if self._may(subset):
+            if self._may(subset, capped=capped):
                 self.taken.append(subset)
                 self._seen.add(frozenset(subset.members))
                 self._uses.update(api for api in subset.members if api not in self.novel)
@@ -125,10 +126,10 @@ class _Drawer:
                 return True
         return False
 
-    def _may(self, subset: Subset) -> bool:
+    def _may(self, subset: Subset, *, capped: bool) -> bool:
         if frozenset(subset.members) in self._seen:
             return False
-        return all(self._uses[api] < self.cap for api in subset.members)
+        return not capped or all(self._uses[api] < self.cap for api in subset.members)
 
 
 def _pool(graph: ApiGraph, kind: Kind, position: int | None, labels: Sequence[Label]) -> list[Subset]:
