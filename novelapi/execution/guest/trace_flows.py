@@ -221,7 +221,7 @@ class Recorder:
             self.held.append(value)
 
     def taken(self, value, parameter):
-        source = None if isinstance(value, TRIVIAL) else self.known.get(id(value))
+        source = self.known.get(id(value))
         return [(source, parameter)] if source is not None else []
 
 

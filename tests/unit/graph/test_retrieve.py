@@ -52,6 +52,8 @@ def test_a_closure_goes_back_to_a_depth_and_ends_in_a_cycle():
     assert names(known.of("c", 1)) == [("b", 1), ("x", 1)]
     assert names(known.of("c", 9)) == [("b", 1), ("x", 1), ("a", 2)]
     assert known.of("c", 0) == []
+    diamond = Prerequisites(graph_of("a>b", "b>a", "a>t", "b>t"))
+    assert names(diamond.of("t", 9)) == [("a", 1), ("b", 1)]
     with pytest.raises(UnknownNameError):
         known.of("d")
 
