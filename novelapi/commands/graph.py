@@ -12,6 +12,7 @@ from novelapi.commands._shared import CutoffOption, JsonOption, NewOption, OldOp
 if TYPE_CHECKING:
     from novelapi.graph.model import ApiGraph, Edge
     from novelapi.graph.stage import GraphResult
+    from novelapi.layout import Layout
 
 SHOWN = 12
 
@@ -32,6 +33,11 @@ def register(app: typer.Typer) -> None:
         ] = True,
         api: Annotated[str | None, typer.Option("--api", metavar="NAME", help="Show the edges of one API.")] = None,
         out: Annotated[Path | None, typer.Option("--out", help="Also write the graph to this file.")] = None,
+        refine_with: Annotated[
+            str | None, typer.Option("--refine", metavar="MODEL", help="A model that labels edges nothing has shown.")
+        ] = None,
+        base_url: Annotated[str | None, typer.Option("--base-url", help="Its endpoint, with /v1.")] = None,
+        most: Annotated[int, typer.Option("--most", min=1, help="Edges that it is asked about at most.")] = 200,
         as_json: JsonOption = False,
     ) -> None:
         """Build the parameter graph of a library from finished stages 1 and 2."""
@@ -50,6 +56,12 @@ def register(app: typer.Typer) -> None:
         with telling() as progress:
             result = build_library_graph(request, layout, run=run, progress=progress)
         found = ApiGraph.load(layout.home / result.path)
+        if refine_with is not None:
+            found = _refined(found, refine_with, base_url, most, layout)
+            found.save(layout.home / result.path)
+            result = result.model_copy(
+                update={"digest": found.digest, "counts": found.counts(), "left_out": found.left_out}
+            )
         if out is not None:
             found.save(out)
         if api is not None and api not in found.by_api:
@@ -59,6 +71,17 @@ def register(app: typer.Typer) -> None:
             print_json({"library": pair.library, "release": pair.new, **result.to_row(), "edges": edges})
         else:
             _print(found, result, api)
+
+
+def _refined(found: ApiGraph, model: str, base_url: str | None, most: int, layout: Layout) -> ApiGraph:
+    """Return the graph with a model's labels; its answers are cached like all others."""
+    from novelapi.adapters.open import open_model
+    from novelapi.graph.refine import refine
+    from novelapi.inference.cache import CompletionCache
+    from novelapi.inference.cached import CachedCompleter
+
+    with CompletionCache(layout.completions / "cache.sqlite") as cache:
+        return refine(found, CachedCompleter(open_model(model, base_url=base_url), cache), most)
 
 
 def _print(found: ApiGraph, result: GraphResult, api: str | None) -> None:
