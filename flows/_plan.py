@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from flows._runs import InstanceBuild
@@ -12,6 +13,8 @@ from novelapi.discovery.requests import find_versions
 from novelapi.fingerprint import digest
 from novelapi.grid.cells import RETRIEVES
 from novelapi.grid.expand import expand_grid
+from novelapi.grid.packed import read_pack, store_pack
+from novelapi.grid.prerequisites import store_prerequisites
 from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
 from novelapi.records.base import Record
 from novelapi.records.cell import Cell, Condition, Delivery, FurtherCondition, Retrieval, Sampling
@@ -101,6 +104,27 @@ def cells_of(
     ]
 
 
+def prerequisites_of(
+    group: str,
+    model: str,
+    conditions: Sequence[Condition | FurtherCondition] | None,
+    deliveries: Sequence[Delivery] | None,
+) -> str | None:
+    """Return the digest of what comes before each API, where a cell shows it.
+
+    Raises:
+        UsageError: a library has no graph yet.
+    """
+    if "rag_graph" not in (deliveries or ()) and "s_prereq" not in (conditions or ()):
+        return None
+    return store_prerequisites(group, members(group), model, run_layout())
+
+
+def keep_pack(path: str | None, group: str) -> str | None:
+    """Keep a context pack below the home, where one is given, and return its digest."""
+    return store_pack(read_pack(Path(path)), group, run_layout()) if path else None
+
+
 def _texts(
     delivery: Delivery,
     condition: Condition | FurtherCondition,
@@ -119,4 +143,13 @@ def _texts(
     return retrieval if delivery in RETRIEVES else None
 
 
-__all__ = ["Asked", "cells_of", "expand", "experiment_name", "members", "resolve"]
+__all__ = [
+    "Asked",
+    "cells_of",
+    "expand",
+    "experiment_name",
+    "keep_pack",
+    "members",
+    "prerequisites_of",
+    "resolve",
+]

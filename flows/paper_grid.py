@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from novelapi.grid.prerequisites import store_prerequisites
 from prefect import flow
 
 from blocks.retrieval import default_retrieval
 from flows._artifacts import publish_report, publish_scores
-from flows._plan import expand, experiment_name, members
+from flows._plan import expand, experiment_name, keep_pack, prerequisites_of
 from flows._runs import GridDone, progress, run_url
 from flows.adaptation import run_adaptation, split_deliveries
 from flows.cell import failed_cells, run_cells
@@ -19,7 +17,6 @@ from flows.instance import build_instance
 from flows.report import report_cells
 from flows.served import build_instance_on_server, pinned, run_cells_on_server
 from novelapi.errors import NovelApiError
-from novelapi.grid.packed import read_pack, store_pack
 from novelapi.grid.retrieved import store_documents
 from novelapi.inference.profile import profile_of
 from novelapi.records.cell import Condition, Delivery, FurtherCondition, Retrieval
@@ -116,8 +113,8 @@ def run_paper_grid(
         retrieval=_retrieval(retrieval, docs, group),
         profile=profile_of(completer(model, access)),
         opinion=author_of(access),
-        before=_before(conditions, plain, group, model),
-        pack=store_pack(read_pack(Path(pack)), group, run_layout()) if pack else None,
+        before=prerequisites_of(group, model, conditions, plain),
+        pack=keep_pack(pack, group),
     )
     if server is None:
         done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs, strict=False)
@@ -133,15 +130,6 @@ def run_paper_grid(
     if done.failures:
         raise failed_cells(done.failures, len(cells), partial=done.partial)
     return GridDone(experiment=experiment, instance=built, cells=done, report=report, url=url)
-
-
-def _before(
-    conditions: Sequence[Condition | FurtherCondition] | None, deliveries: Sequence[Delivery], group: str, model: str
-) -> str | None:
-    """Return the digest of the prerequisites, where a cell shows them."""
-    if "rag_graph" not in deliveries and "s_prereq" not in (conditions or ()):
-        return None
-    return store_prerequisites(group, members(group), model, run_layout())
 
 
 def _retrieval(wanted: Retrieval | None, docs: str | None, group: str) -> Retrieval:
