@@ -12,6 +12,8 @@ from novelapi.records.bundle import KnowledgeBundle
 RULE = "\n\n---\n\n"
 """Stands between two sections."""
 _SUMMARY = 160
+_SIGNATURE = re.compile(r"[\w.]+\(.*\)")
+"""Compiled functions begin their documentation with a signature."""
 _MESSAGE = estimate_tokens("")
 """What the estimate adds for a message: it is counted once, not for each section."""
 
@@ -28,7 +30,8 @@ def section_text(bundle: KnowledgeBundle, condition: str, purpose: str = "") -> 
 
 def first_sentence(documentation: str | None) -> str:
     """Return the first sentence of a documentation string on one line, empty where there is none."""
-    first = " ".join((documentation or "").strip().partition("\n\n")[0].split())
+    paragraphs = [" ".join(part.split()) for part in (documentation or "").strip().split("\n\n")]
+    first = next((part for part in paragraphs if part and not _SIGNATURE.match(part)), "")
     sentence = re.split(r"(?<=[.!?])\s", first)[0]
     return sentence if len(sentence) <= _SUMMARY else sentence[: _SUMMARY - 3].rsplit(" ", 1)[0] + "..."
 

@@ -112,4 +112,5 @@ def test_a_section_holds_the_name_its_purpose_and_the_components_once():
     assert text.count("numpy.unstack") == 1
     assert tokens_of(text) > tokens_of(section_text(numpy_bundle(), "s_name", "Split an array."))
     assert first_sentence("Split it.  Then\nmore.\n\nRest.") == "Split it."
+    assert first_sentence("f(x, /, out=None)\n\nCompute it. Twice.") == "Compute it."
     assert first_sentence(None) == ""
