@@ -122,8 +122,9 @@ class Pack(Record):
 
     @property
     def digest(self) -> str:
-        """Identity of what is read: sections and folds, not what is said of their effect."""
-        return digest([[item.to_row() for item in self.sections], [fold.to_row() for fold in self.folds]])
+        """Identity of what is read, and by whom: the texts and the halves, not what is said of their effect."""
+        folds = [[fold.tasks, [[item.api, item.text] for item in fold.sections]] for fold in self.folds]
+        return digest([[[item.api, item.text] for item in self.sections], folds])
 
     def shown_for(self, task_id: str) -> tuple[PackSection, ...]:
         """Return the sections that a task may be shown: those it had no part in choosing."""

@@ -50,6 +50,8 @@ def test_a_pack_replaces_its_own_section_and_nothing_else(pack):
 def test_the_effect_is_no_part_of_the_identity(pack):
     measured = pack.model_copy(update={"measured": Effect(gain=0.5, low=0.4, high=0.6, tasks=5)})
     assert measured.digest == pack.digest
+    expected = tuple(item.model_copy(update={"expected": 9.0}) for item in pack.sections)
+    assert pack.model_copy(update={"sections": expected}).digest == pack.digest
     assert pack.model_copy(update={"sections": pack.sections[:1]}).digest != pack.digest
 
 
