@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := flows,llm,report
+EXTRAS := flows,llm,report,graph,mcp
 LIBRARY ?= numpy
 GROUP ?= data_science
 MODEL ?= qwen2.5-coder-7b

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from flows._runs import InstanceBuild
@@ -12,9 +13,11 @@ from novelapi.discovery.requests import find_versions
 from novelapi.fingerprint import digest
 from novelapi.grid.cells import RETRIEVES
 from novelapi.grid.expand import expand_grid
+from novelapi.grid.packed import read_pack, store_pack
+from novelapi.grid.prerequisites import store_prerequisites
 from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
 from novelapi.records.base import Record
-from novelapi.records.cell import Cell, Condition, Delivery, Retrieval, Sampling
+from novelapi.records.cell import Cell, Condition, Delivery, FurtherCondition, Retrieval, Sampling
 from novelapi.records.request import LibraryRequest
 from tasks._stage import run_layout
 
@@ -72,7 +75,7 @@ def cells_of(
     asked: Asked,
     *,
     revision: str,
-    conditions: Sequence[Condition] | None,
+    conditions: Sequence[Condition | FurtherCondition] | None,
     deliveries: Sequence[Delivery] | None,
     samples: int,
     seed: int,
@@ -80,6 +83,8 @@ def cells_of(
     retrieval: Retrieval | None = None,
     profile: ModelProfile = DEFAULT_PROFILE,
     opinion: str | None = None,
+    pack: str | None = None,
+    before: str | None = None,
 ) -> list[Cell]:
     """Return the cells of a grid in the order of the conditions."""
     pairs = expand_grid(conditions or CONDITIONS, deliveries or ["oracle"])
@@ -92,11 +97,59 @@ def cells_of(
             sampling=Sampling(n=samples, seed=seed, max_tokens=profile.max_tokens),
             opinion=opinion,
             window=profile.window,
-            retrieval=retrieval if delivery in RETRIEVES else None,
+            retrieval=_texts(delivery, condition, retrieval, pack=pack, before=before),
             limit=limit,
         )
         for delivery, condition in pairs
     ]
 
 
-__all__ = ["Asked", "cells_of", "expand", "experiment_name", "members", "resolve"]
+def prerequisites_of(
+    group: str,
+    model: str,
+    conditions: Sequence[Condition | FurtherCondition] | None,
+    deliveries: Sequence[Delivery] | None,
+) -> str | None:
+    """Return the digest of what comes before each API, where a cell shows it.
+
+    Raises:
+        UsageError: a library has no graph yet.
+    """
+    if "rag_graph" not in (deliveries or ()) and "s_prereq" not in (conditions or ()):
+        return None
+    return store_prerequisites(group, members(group), model, run_layout())
+
+
+def keep_pack(path: str | None, group: str) -> str | None:
+    """Keep a context pack below the home, where one is given, and return its digest."""
+    return store_pack(read_pack(Path(path)), group, run_layout()) if path else None
+
+
+def _texts(
+    delivery: Delivery,
+    condition: Condition | FurtherCondition,
+    retrieval: Retrieval | None,
+    *,
+    pack: str | None,
+    before: str | None,
+) -> Retrieval | None:
+    """Return what texts a cell shows, where they are not the target's own bundle."""
+    if delivery == "pack":
+        return Retrieval(documents=pack)
+    if condition == "s_prereq":
+        return Retrieval(documents=before)
+    if delivery == "rag_graph" and retrieval is not None:
+        return retrieval.model_copy(update={"documents": before})
+    return retrieval if delivery in RETRIEVES else None
+
+
+__all__ = [
+    "Asked",
+    "cells_of",
+    "expand",
+    "experiment_name",
+    "keep_pack",
+    "members",
+    "prerequisites_of",
+    "resolve",
+]

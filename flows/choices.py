@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from novelapi.errors import UnknownNameError, UsageError
-from novelapi.records.cell import Condition, Delivery
+from novelapi.records.cell import Condition, Delivery, FurtherCondition
 from novelapi.records.request import LibraryRequest
 
 STAGES = (1, 2, 3, 4)
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+FURTHER: tuple[FurtherCondition, ...] = get_args(FurtherCondition)
+"""Conditions that run only where they are named."""
 DELIVERIES: tuple[Delivery, ...] = get_args(Delivery)
 RANKINGS = ("vector", "bm25", "hybrid")
 """What passages may be ranked by."""
@@ -53,6 +55,23 @@ def check_docs(folder: Path | None, deliveries: list[str] | None) -> list[str] |
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}: give the folder of the documentation with --docs")
     return [*dict.fromkeys([*(deliveries or ["oracle"]), "docs"])]
+
+
+def check_pack(path: Path | None, deliveries: list[str] | None) -> list[str] | None:
+    """Return the deliveries, with `pack` where a pack is given.
+
+    Raises:
+        UsageError: the delivery is asked for without a pack.
+        DataError: the pack is missing or broken.
+    """
+    if path is None:
+        if "pack" in (deliveries or ()):
+            raise UsageError("the delivery pack needs one: write it with `novelapi pack` and give it with --pack")
+        return deliveries
+    from novelapi.grid.packed import read_pack
+
+    read_pack(path)
+    return [*dict.fromkeys([*(deliveries or ["oracle"]), "pack"])]
 
 
 def check_group(name: str | None) -> None:

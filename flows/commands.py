@@ -10,7 +10,17 @@ from typing import Annotated, Any, ClassVar, cast
 import typer
 from typer.core import TyperCommand
 
-from flows.choices import CONDITIONS, DELIVERIES, RANKINGS, check_docs, check_group, check_names, check_stages
+from flows.choices import (
+    CONDITIONS,
+    DELIVERIES,
+    FURTHER,
+    RANKINGS,
+    check_docs,
+    check_group,
+    check_names,
+    check_pack,
+    check_stages,
+)
 from novelapi.errors import UsageError
 from novelapi.records.request import ModelAccess
 
@@ -165,6 +175,9 @@ def run(
     docs: Annotated[
         Path | None, typer.Option("--docs", help="Folder of the maintainer's documentation, for the delivery docs.")
     ] = None,
+    pack: Annotated[
+        Path | None, typer.Option("--pack", help="A context pack (`novelapi pack`), for the delivery pack.")
+    ] = None,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples per task; one is greedy.")] = 1,
     limit: Limit = None,
     seed: Seed = 0,
@@ -176,11 +189,11 @@ def run(
     """Run the grid of conditions and deliveries on a model, after building what is missing."""
     if (library is None) == (group is None):
         raise UsageError("give either --library or --group")
-    check_names("condition", conditions, CONDITIONS)
+    check_names("condition", conditions, (*CONDITIONS, *FURTHER))
     check_names("delivery", delivery, DELIVERIES)
     check_names("retrieval", [retrieval] if retrieval else None, RANKINGS)
     check_group(group)
-    delivery = check_docs(docs, delivery)
+    delivery = check_pack(pack, check_docs(docs, delivery))
     access = access_of(
         base_url=base_url,
         profile=str(profile.absolute()) if profile else None,
@@ -203,6 +216,7 @@ def run(
         "samples": samples,
         "retrieval": default_retrieval(cast("Any", retrieval), top_k),
         "docs": str(docs.absolute()) if docs else None,
+        "pack": str(pack.absolute()) if pack else None,
         "limit": limit,
         "seed": seed,
         "jobs": jobs,

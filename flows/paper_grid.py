@@ -9,7 +9,7 @@ from prefect import flow
 
 from blocks.retrieval import default_retrieval
 from flows._artifacts import publish_report, publish_scores
-from flows._plan import expand, experiment_name
+from flows._plan import expand, experiment_name, keep_pack, prerequisites_of
 from flows._runs import GridDone, progress, run_url
 from flows.adaptation import run_adaptation, split_deliveries
 from flows.cell import failed_cells, run_cells
@@ -19,7 +19,7 @@ from flows.served import build_instance_on_server, pinned, run_cells_on_server
 from novelapi.errors import NovelApiError
 from novelapi.grid.retrieved import store_documents
 from novelapi.inference.profile import profile_of
-from novelapi.records.cell import Condition, Delivery, Retrieval
+from novelapi.records.cell import Condition, Delivery, FurtherCondition, Retrieval
 from novelapi.records.request import DIRECT, ModelAccess
 from tasks._results import forget_cells
 from tasks._stage import run_layout
@@ -31,7 +31,7 @@ def run_paper_grid(
     group: str = "data_science",
     model: str = "copy",
     cutoff: date | None = None,
-    conditions: list[Condition] | None = None,
+    conditions: list[Condition | FurtherCondition] | None = None,
     deliveries: list[Delivery] | None = None,
     samples: int = 1,
     limit: int | None = None,
@@ -43,6 +43,7 @@ def run_paper_grid(
     recipes: str = "paper",
     retrieval: Retrieval | None = None,
     docs: str | None = None,
+    pack: str | None = None,
 ) -> GridDone:
     """Build what is missing, run the grid, write the report.
 
@@ -59,6 +60,7 @@ def run_paper_grid(
         fresh: do finished work again.
         access: how the model is reached.
         retrieval: how `rag` and `docs` find passages; default: what this machine can do.
+        pack: file or folder of a context pack, for the delivery `pack`.
         docs: folder of the maintainer's documentation, for the delivery `docs`.
         server: saved block `vllm-server`: the cells run on the pool `gpu`, beside the server that it describes.
         recipes: how deliveries with weights of their own are fitted; see the flow `adaptation`, which runs them.
@@ -111,6 +113,8 @@ def run_paper_grid(
         retrieval=_retrieval(retrieval, docs, group),
         profile=profile_of(completer(model, access)),
         opinion=author_of(access),
+        before=prerequisites_of(group, model, conditions, plain),
+        pack=keep_pack(pack, group),
     )
     if server is None:
         done = run_cells(experiment=experiment, cells=cells, access=access, jobs=jobs, strict=False)

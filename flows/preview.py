@@ -25,7 +25,7 @@ from tasks.generation import generation
 from tasks.inference import author_of, completer
 from tasks.knowledge import knowledge
 
-PRICED = ("oracle", "rag")
+PRICED = ("oracle", "rag", "rag_graph", "pack")
 """Deliveries whose prompts are known before a run."""
 
 
@@ -159,5 +159,9 @@ def _usage(options: Mapping[str, Any], bundles: list[str], access: ModelAccess) 
         limit=options.get("limit"),
         retrieval=options.get("retrieval") or default_retrieval(),
         profile=profile,
+        pack=_plan.keep_pack(options.get("pack"), options["group"]),
+        before=_plan.prerequisites_of(
+            options["group"], options["model"], options.get("conditions"), options.get("deliveries")
+        ),
     )
     return sum((plan_cell(cell, layout, model, open_index) for cell in cells), Usage())

@@ -59,6 +59,9 @@ class LocalServer(Record):
     url: str
     """Address of its API, with `/api`."""
 
+    home: str | None = None
+    """Folder that it keeps its records in; a file found in a copy of that folder names another home's server."""
+
     @property
     def port(self) -> int:
         """Port on the loopback interface."""
@@ -128,11 +131,16 @@ def stop_local(layout: Layout) -> bool:
 
 
 def _last(layout: Layout) -> LocalServer | None:
-    """Return the server that was started last, whether it runs or not."""
+    """Return the server that was started last for this home, whether it runs or not."""
     try:
-        return LocalServer.model_validate_json(layout.server_state.read_bytes())
+        found = LocalServer.model_validate_json(layout.server_state.read_bytes())
     except (OSError, ValidationError):
         return None
+    return found if found.home in {None, _home(layout)} else None
+
+
+def _home(layout: Layout) -> str:
+    return str(layout.prefect.resolve())
 
 
 def _spawn(layout: Layout) -> LocalServer:
@@ -151,7 +159,7 @@ def _spawn(layout: Layout) -> LocalServer:
     process = identify(child.pid)
     if process is None:
         raise PrerequisiteError(f"the local Prefect server ended at once: read {layout.server_log}")
-    server = LocalServer(process=process, url=url)
+    server = LocalServer(process=process, url=url, home=_home(layout))
     write_text(layout.server_state, server.model_dump_json() + "\n")
     return server
 

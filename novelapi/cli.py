@@ -28,6 +28,8 @@ VERBS = (
     "report",
     "compare",
     "export",
+    "graph",
+    "pack",
 )
 """Modules of the verbs of the core, in the order of the help."""
 

@@ -90,6 +90,14 @@ class Layout:
         """Manifest beside a stage's file."""
         return self.stage(library, stage, model).with_suffix(".manifest.json")
 
+    def graph(self, library: str, model: str | None) -> Path:
+        """Parameter graph of a library, with the candidates of one model marked."""
+        return self.stage(library, "graph", model).with_suffix(".json")
+
+    def flows(self, env_key: str, request: str) -> Path:
+        """Flows that were seen while programs ran in one environment."""
+        return self.home / "observations" / safe_name(env_key) / f"flows-{request}.json"
+
     # Groups and experiments.
 
     def instance(self, group: str, model: str) -> Path:
@@ -107,6 +115,14 @@ class Layout:
     def documents(self, group: str, digest: str) -> Path:
         """Passages of a maintainer's documentation."""
         return self.rag(group) / "documents" / f"{safe_name(digest)}.jsonl"
+
+    def prerequisites(self, group: str, digest: str) -> Path:
+        """What may have to be called before each API of a group, by a graph."""
+        return self.home / "packs" / safe_name(group) / f"before-{safe_name(digest)}.json"
+
+    def pack(self, group: str, digest: str) -> Path:
+        """A context pack that the delivery `pack` shows."""
+        return self.home / "packs" / safe_name(group) / f"{safe_name(digest)}.json"
 
     def sft(self, group: str) -> Path:
         """Folder of the training rows of a group."""

@@ -19,6 +19,8 @@ from novelapi.filters.instance import read_instance
 from novelapi.filters.stage import read_bundles, read_candidates, with_memory
 from novelapi.fingerprint import file_digest, text_digest
 from novelapi.grid.opinions import with_opinions
+from novelapi.grid.packed import show_packed
+from novelapi.grid.prerequisites import show_prerequisites
 from novelapi.grid.retrieved import OpenIndex, open_lexical, show_retrieved
 from novelapi.inference.prompts import PROMPT_VERSION
 from novelapi.knowledge.conditions import KnowledgeCondition
@@ -32,9 +34,9 @@ from novelapi.records.task import Task
 from novelapi.records.verdict import ResultRow
 
 CELL_VERSION = 1
-RETRIEVES = ("rag", "rag_sft", "docs")
+RETRIEVES = ("rag", "rag_sft", "docs", "rag_graph")
 """Deliveries whose prompts show what was retrieved."""
-ASKED = "oracle, rag and docs"
+ASKED = "oracle, rag, rag_graph, docs and pack"
 
 
 def run_cell(
@@ -68,7 +70,7 @@ def run_cell(
         raise NovelApiError(
             f"the instance of {cell.group} for {cell.model} is not the one of this cell: build it again"
         )
-    if cell.delivery not in {"oracle", *RETRIEVES, *TRAINED}:
+    if cell.delivery not in {"oracle", "pack", *RETRIEVES, *TRAINED}:
         raise PrerequisiteError(f"delivery '{cell.delivery}' needs its own run: only {ASKED} are asked here")
     if cell.delivery in TRAINED:
         check_weights(cell, completer)
@@ -168,6 +170,10 @@ def shown_tasks(
     if cell.delivery in RETRIEVES:
         found = show_retrieved(cell, tasks, _paths(cell, tasks, layout), layout, open_index)
         return found.shown, found.spec
+    if cell.delivery == "pack":
+        return show_packed(cell, tasks, _paths(cell, tasks, layout), layout)
+    if cell.condition == "s_prereq":
+        return show_prerequisites(cell, tasks, _paths(cell, tasks, layout), layout)
     condition = KnowledgeCondition(cell.condition)
     shown: dict[str, models.Shown] = {}
     for library in sorted({task.library for task in tasks}):

@@ -15,6 +15,7 @@ from novelapi.filters.instance import read_instance
 from novelapi.filters.models import Shown, hidden_calls
 from novelapi.filters.stage import read_bundles
 from novelapi.fingerprint import digest
+from novelapi.grid.prerequisites import read_plan
 from novelapi.inference.markdown import blocks
 from novelapi.inference.prompts import build_prompt
 from novelapi.knowledge.conditions import KnowledgeCondition
@@ -84,10 +85,15 @@ def show_retrieved(
     assert cell.retrieval is not None
     k = cell.retrieval.k
     shown: dict[str, Shown] = {}
+    plan = read_plan(cell, layout) if cell.delivery == "rag_graph" else None
     for task in tasks:
         own = paths.get(task.api, (task.api,))
         view = _View(task=task, paths=own, hide=hidden_calls(task, own), bundles=bundles)
-        shown[task.task_id] = view.show(arm, k, KnowledgeCondition(cell.condition), cut=cell.retrieval.chunking)
+        condition, cut = KnowledgeCondition(cell.condition), cell.retrieval.chunking
+        shown[task.task_id] = view.show(arm, k, condition, cut=cut)
+        if plan is not None:
+            fewer = ((view.show(arm, n, condition, cut=cut), arm.shown(task.task_id, n)) for n in range(k - 1, 0, -1))
+            shown[task.task_id] = plan.with_room(task, shown[task.task_id], fewer)
     scores = arm.scores([task for task in tasks if task.task_id in arm.rankings], sorted({1, 3, 5, 10, k}))
     spec = {
         "k": k,
@@ -95,6 +101,8 @@ def show_retrieved(
         "index": arm.use.to_row(),
         "scores": scores.to_row() if bundles else {},
     }
+    if plan is not None:
+        spec |= {"prerequisites": plan.about([item.knowledge for item in shown.values()])}
     return Retrieved(shown=shown, spec=spec)
 
 

@@ -22,6 +22,8 @@ Condition = Literal[
     "s_e_m_code",
     "full",
 ]
+FurtherCondition = Literal["s_prereq"]
+"""S and the signatures of what may have to be called before: only in the prompt, and only where it is asked for."""
 Delivery = Literal[
     "oracle",
     "rag",
@@ -33,6 +35,8 @@ Delivery = Literal[
     "alphaedit",
     "alphaedit_lora",
     "docs",
+    "pack",
+    "rag_graph",
 ]
 
 
@@ -77,7 +81,8 @@ class Retrieval(Record):
     """Version of chunking, ranking and delivery."""
 
     documents: str | None = None
-    """Digest of the passages of a maintainer's documentation (delivery `docs`), or null."""
+    """Digest of the passages of a maintainer's documentation (delivery `docs`) of a pack (`pack`) or of the
+    prerequisites of a graph (`rag_graph`, `s_prereq`), or null."""
 
 
 class Cell(Record):
@@ -95,7 +100,7 @@ class Cell(Record):
     model_revision: str
     """What pins the model's outputs: commit, file hash, or version of the embedded baseline."""
 
-    condition: Condition
+    condition: Condition | FurtherCondition
     """Knowledge components that are given."""
 
     delivery: Delivery

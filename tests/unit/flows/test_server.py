@@ -36,9 +36,9 @@ def child():
     process.wait()
 
 
-def write_state(layout, process, port=4999):
+def write_state(layout, process, port=4999, home=None):
     layout.prefect.mkdir(parents=True, exist_ok=True)
-    state = server.LocalServer(process=process, url=f"http://127.0.0.1:{port}/api")
+    state = server.LocalServer(process=process, url=f"http://127.0.0.1:{port}/api", home=home)
     layout.server_state.write_text(state.model_dump_json())
     return state
 
@@ -66,6 +66,17 @@ def test_a_server_that_runs_is_used_again(layout, child):
     state = write_state(layout, identify(child.pid))
     assert server.running(layout) == state
     assert server.start() == state.url
+
+
+def test_a_copied_home_neither_uses_nor_stops_the_server_of_the_first(layout, child, tmp_path):
+    write_state(layout, identify(child.pid), home=str(layout.prefect.resolve()))
+    assert server.running(layout) is not None
+    copy = Layout(tmp_path / "copy")
+    copy.prefect.mkdir(parents=True)
+    copy.server_state.write_bytes(layout.server_state.read_bytes())
+    assert server.running(copy) is None
+    assert not server.stop_local(copy)
+    assert child.poll() is None
 
 
 def test_a_state_file_of_a_dead_process_is_ignored(layout, child):

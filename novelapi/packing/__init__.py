@@ -1,0 +1,1 @@
+"""The least context that closes a model's failures, written for people and their tools."""
