@@ -123,6 +123,8 @@ class Author:
             self._try(seed)
         if self.reasons[_SLOW] < _MOST_SLOW:
             write_programs(self)
+        if self.owners and not self.tasks and not self.reasons:
+            self.reasons["no example makes an object of the new class"] += 1
 
     def or_refused(self, draft: _AnyDraft, accept: Callable[[_AnyDraft], None]) -> None:
         """Accept a draft as it is, or else with refusals by the library as answers.

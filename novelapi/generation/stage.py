@@ -26,7 +26,7 @@ from novelapi.records.task import Task
 
 STAGE = "stage3_tasks"
 REJECTED = "stage3_rejected"
-STAGE_VERSION = 6
+STAGE_VERSION = 7
 _CHUNK = 25
 
 Progress = Callable[[str], None]
