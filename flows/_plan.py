@@ -140,7 +140,7 @@ def _texts(
         return Retrieval(documents=before)
     if delivery == "rag_graph" and retrieval is not None:
         return retrieval.model_copy(update={"documents": before})
-    return retrieval if delivery in RETRIEVES else None
+    return retrieval if delivery == "search" or delivery in RETRIEVES else None
 
 
 __all__ = [

@@ -10,6 +10,7 @@ from blocks.retrieval import default_retrieval, open_index
 from flows import _plan
 from flows.choices import CONDITIONS, check_stages
 from novelapi.fingerprint import digest, file_digest
+from novelapi.grid.agentic import most_turns
 from novelapi.grid.expand import expand_grid
 from novelapi.grid.plan import plan_cell
 from novelapi.inference.profile import profile_of
@@ -25,7 +26,7 @@ from tasks.generation import generation
 from tasks.inference import author_of, completer
 from tasks.knowledge import knowledge
 
-PRICED = ("oracle", "rag", "rag_graph", "pack")
+PRICED = ("oracle", "rag", "rag_graph", "pack", "search", "repair")
 """Deliveries whose prompts are known before a run."""
 
 
@@ -131,7 +132,7 @@ def preview_grid(options: Mapping[str, Any], access: ModelAccess = DIRECT) -> Gr
     return GridPreview(
         libraries=libraries,
         cells=len(pairs),
-        calls=None if tasks is None else tasks * len(pairs) * options.get("samples", 1),
+        calls=None if tasks is None else tasks * sum(most_turns(name) for name, _ in pairs) * options.get("samples", 1),
         usage=None if tasks is None else _usage(options, [done[1].sha256 for _, done in found], access),
     )
 

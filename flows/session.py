@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -104,6 +104,7 @@ def run_grid(
         from flows.paper_grid import run_paper_grid
         from flows.preview import preview_grid
 
+        check_deliveries(options["model"], access, options.get("deliveries"))
         if dry_run:
             emit(preview_grid(options, access), summary.preview_grid, as_json)
             return
@@ -156,6 +157,21 @@ def check_models(model: str, access: ModelAccess) -> None:
         check_model(
             access.strong_model, access.model_copy(update={"base_url": access.strong_base_url, "profile": None})
         )
+
+
+def check_deliveries(model: str, access: ModelAccess, deliveries: Sequence[str] | None) -> None:
+    """Check that the model can be asked as the deliveries ask; nothing is sent.
+
+    Raises:
+        PrerequisiteError: it takes no tools, or single prompts only.
+    """
+    from novelapi.grid.agentic import NEEDS
+    from novelapi.inference.abilities import require
+    from tasks.inference import completer
+
+    for delivery in deliveries or ():
+        if delivery in NEEDS:
+            require(completer(model, access), NEEDS[delivery], delivery)
 
 
 def emit(result: Any, render: Callable[[Any], str], as_json: bool) -> None:

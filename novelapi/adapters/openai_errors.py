@@ -16,6 +16,7 @@ _TOO_LONG = re.compile(
     r"|input length .* exceed|longer than the (model|maximum)",
     flags=re.IGNORECASE,
 )
+_NO_TOOLS = re.compile(r"\btools?\b|tool.?c(all|hoice)|function.?call", flags=re.IGNORECASE)
 _CAP = 300
 
 
@@ -24,11 +25,15 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())[:_CAP]
 
 
-def as_failure(error: openai.APIError) -> Completion:
+def as_failure(error: openai.APIError, *, tools: bool = False) -> Completion:
     """Return the failed answer to one request, or raise what concerns every request.
 
+    Args:
+        error: what the client raised.
+        tools: whether the request offered tools.
+
     Raises:
-        PrerequisiteError: key refused or quota used up.
+        PrerequisiteError: key refused, quota used up, or no tool calls to be had.
         openai.NotFoundError: model or address unknown; the caller asks for the models there are.
     """
     import openai  # noqa: PLC0415  an extra, and slow to import
@@ -40,6 +45,11 @@ def as_failure(error: openai.APIError) -> Completion:
         raise error
     if isinstance(error, openai.RateLimitError) and error.code == "insufficient_quota":
         raise PrerequisiteError(f"the account's quota is used up ({words}); raise it and run again") from error
+    if tools and isinstance(error, openai.APIStatusError) and error.status_code < 500 and _NO_TOOLS.search(words):
+        raise PrerequisiteError(
+            f"the endpoint takes no tool calls ({words}), which the delivery search needs: turn them on (vLLM: "
+            "--enable-auto-tool-choice --tool-call-parser NAME), or choose another delivery"
+        ) from error
     if isinstance(error, openai.APIStatusError) and error.status_code in (400, 413, 422):
         too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error.message) is not None
         return Completion(failure="context" if too_long else "refused", detail=words)

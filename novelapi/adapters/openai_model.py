@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from novelapi.adapters.openai_errors import Health, as_failure, one_line
 from novelapi.errors import EndpointError, PrerequisiteError, UnknownNameError
 from novelapi.fingerprint import digest
+from novelapi.inference.abilities import Ability
 from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
 from novelapi.inference.requests import complete_by_stream, join_completions
 from novelapi.inference.thinking import split_thinking
@@ -85,6 +86,11 @@ class OpenAIModel:
         base = self._revision or f"{self._model}@{self._base_url or 'default'}"
         habits = self.profile.model_dump(include={"mode", "fixed_sampling", "extra_body", "thinking_tags"})
         return f"{base}+{digest(habits, 8)}"
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """Chat messages can carry turns and tools, bare text neither."""
+        return frozenset({"turns", "tools"}) if self.profile.mode == "chat" else frozenset()
 
     def complete(self, prompts: Sequence[str], sampling: Sampling) -> list[list[str]]:
         """Return `sampling.n` texts per prompt, the first of them greedy.
@@ -175,7 +181,7 @@ class OpenAIModel:
             except openai.NotFoundError as error:
                 raise await self._not_found(error) from error
             except openai.APIError as error:
-                return as_failure(error)
+                return as_failure(error, tools=bool(request.tools))
             except ValueError as error:
                 garbled = one_line(error)
                 continue
@@ -233,7 +239,7 @@ class OpenAIModel:
             finish=tuple(finish),
             logprobs=tuple(map(_logprob, found)) if request.logprobs else (),
             tool_calls=_tool_calls(found[0]),
-            prompt_tokens=getattr(usage, "prompt_tokens", None) or estimate_tokens(request.prompt + str(request.turns)),
+            prompt_tokens=getattr(usage, "prompt_tokens", None) or estimate_tokens(request.text),
             completion_tokens=getattr(usage, "completion_tokens", None) or sum(map(estimate_tokens, texts)),
         )
 

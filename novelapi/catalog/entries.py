@@ -169,5 +169,5 @@ class DeliveryEntry(Record):
     description: str
     """What happens, in one sentence."""
 
-    grid: Literal["main", "oracle", "parametric"]
+    grid: Literal["main", "oracle", "parametric", "agentic"]
     """The grid it belongs to."""

@@ -78,8 +78,7 @@ def evaluate(request: Evaluation, progress: Progress | None = None) -> Finished:
     with jsonl.Appender(request.results) as appender:
 
         def record(row: ResultRow) -> None:
-            own = {"overlap": request.overlaps.get(row.task_id), "retrieved": request.retrieved.get(row.task_id)}
-            row = row.model_copy(update=own)
+            row = row.model_copy(update=_circumstances(request, row))
             appender.append(row.to_row())
             finished.judged += 1
             if progress is not None:
@@ -108,6 +107,17 @@ def evaluate(request: Evaluation, progress: Progress | None = None) -> Finished:
             finished.isolation = pool.isolation()
     finished.rows = jsonl.seal(request.results, key=lambda row: (row["task_id"], row["sample"]))
     return finished
+
+
+def _circumstances(request: Evaluation, row: ResultRow) -> dict[str, Any]:
+    """Return what is known of a sample besides its verdict: what the prompt showed, and what the answer took."""
+    prediction = request.predictions.get(row.task_id)
+    efforts = prediction.efforts if prediction else ()
+    effort = efforts[row.sample] if row.sample < len(efforts) else None
+    retrieved = request.retrieved.get(row.task_id)
+    if effort is not None and effort.found is not None:
+        retrieved = effort.found
+    return {"overlap": request.overlaps.get(row.task_id), "retrieved": retrieved, "effort": effort}
 
 
 def _keep_valid(request: Evaluation) -> set[tuple[str, int]]:

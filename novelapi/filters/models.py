@@ -9,12 +9,13 @@ from pathlib import Path
 from novelapi.evaluation import run as evaluation
 from novelapi.evaluation.inputs import read_predictions
 from novelapi.execution.pool import SlotOptions
-from novelapi.inference.batch import BatchResult, complete_tasks
+from novelapi.inference.asking import Asker
+from novelapi.inference.batch import ASK_ONCE, BatchResult, complete_tasks
 from novelapi.inference.cache import CompletionCache
 from novelapi.inference.profile import profile_of
 from novelapi.inference.prompts import Prompt, build_prompt
 from novelapi.inference.tokens import counter_of
-from novelapi.inference.window import fit_prompt
+from novelapi.inference.window import fit_prompt, whole_prompt
 from novelapi.knowledge.conditions import KnowledgeCondition
 from novelapi.knowledge.leakage import normalised_calls, overlap
 from novelapi.knowledge.render import render, shown_exemplars
@@ -78,6 +79,8 @@ class Asking:
     environment_of: evaluation.EnvironmentOf
     jobs: int
     progress: Callable[[ResultRow], None] | None = None
+    asker: Asker = ASK_ONCE
+    """How the answers to a task are asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +117,7 @@ def ask(request: Asking) -> Asked:
             cache,
             request.folder,
             profile=profile_of(request.completer),
+            asker=request.asker,
         )
     batch.require_complete()
     predictions = read_predictions(request.folder / "predictions.jsonl", dict(request.tasks))
@@ -141,10 +145,18 @@ def ask(request: Asking) -> Asked:
 
 def fitted(request: Asking) -> dict[str, Prompt]:
     """Return the prompt of every task, cut to the model's window where it has one that is known."""
-    profile, count = profile_of(request.completer), counter_of(request.completer)
-    if profile.window is None:
-        return {task_id: Prompt(text=shown.prompt) for task_id, shown in request.shown.items()}
+    most = request.sampling.max_tokens
     return {
-        task_id: fit_prompt(request.tasks[task_id], shown.knowledge, profile, request.sampling.max_tokens, count)
+        task_id: fit_shown(request.tasks[task_id], shown, request.completer, most)
         for task_id, shown in request.shown.items()
     }
+
+
+def fit_shown(task: Task, shown: Shown, completer: Completer, max_tokens: int) -> Prompt:
+    """Return the prompt of a task as it is sent, with room for an answer of so many tokens."""
+    profile, count = profile_of(completer), counter_of(completer)
+    if profile.window is None:
+        return Prompt(text=shown.prompt)
+    if not shown.knowledge:
+        return whole_prompt(shown.prompt, profile, max_tokens, count)
+    return fit_prompt(task, shown.knowledge, profile, max_tokens, count)

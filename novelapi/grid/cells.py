@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from novelapi import __version__, jsonl
@@ -18,6 +19,7 @@ from novelapi.filters import models
 from novelapi.filters.instance import read_instance
 from novelapi.filters.stage import read_bundles, read_candidates, with_memory
 from novelapi.fingerprint import file_digest, text_digest
+from novelapi.grid.agentic import NEEDS, effort_of, open_asker, show_searching
 from novelapi.grid.opinions import with_opinions
 from novelapi.grid.packed import show_packed
 from novelapi.grid.prerequisites import show_prerequisites
@@ -36,7 +38,7 @@ from novelapi.records.verdict import ResultRow
 CELL_VERSION = 1
 RETRIEVES = ("rag", "rag_sft", "docs", "rag_graph")
 """Deliveries whose prompts show what was retrieved."""
-ASKED = "oracle, rag, rag_graph, docs and pack"
+ASKED = "oracle, rag, rag_graph, docs, pack, search and repair"
 
 
 def run_cell(
@@ -70,7 +72,7 @@ def run_cell(
         raise NovelApiError(
             f"the instance of {cell.group} for {cell.model} is not the one of this cell: build it again"
         )
-    if cell.delivery not in {"oracle", "pack", *RETRIEVES, *TRAINED}:
+    if cell.delivery not in {"oracle", "pack", *RETRIEVES, *NEEDS, *TRAINED}:
         raise PrerequisiteError(f"delivery '{cell.delivery}' needs its own run: only {ASKED} are asked here")
     if cell.delivery in TRAINED:
         check_weights(cell, completer)
@@ -78,20 +80,28 @@ def run_cell(
     folder = layout.cell(cell.experiment, cell.name)
     shown, how = shown_tasks(cell, tasks, layout, open_index)
     requests = [_request(task, cell.source or cell.model) for task in _one_per_release(tasks)]
-    asked = models.ask(
-        models.Asking(
-            tasks={task.task_id: task for task in tasks},
-            shown=shown,
-            completer=with_memory(completer, requests, layout),
-            sampling=cell.sampling,
-            folder=folder,
-            layout=layout,
-            environment_of=lambda library, release: environment_for(library, release, layout),
-            jobs=jobs,
-            progress=progress,
+    environment_of = partial(environment_for, layout=layout)
+    with open_asker(
+        cell, tasks, _paths(cell, tasks, layout), layout, open_index=open_index, environment_of=environment_of,
+        jobs=jobs,
+    ) as (asker, about):  # fmt: skip
+        asked = models.ask(
+            models.Asking(
+                tasks={task.task_id: task for task in tasks},
+                shown=shown,
+                completer=with_memory(completer, requests, layout),
+                sampling=cell.sampling,
+                folder=folder,
+                layout=layout,
+                environment_of=environment_of,
+                jobs=jobs,
+                progress=progress,
+                asker=asker,
+            )
         )
-    )
     flat = [row for own in asked.rows.values() for row in own]
+    if about:
+        how = {**how, "agent": {**about, **effort_of(flat)}}
     usage = asked.batch.usage
     if strong is not None:
         flat, agreement, spent = with_opinions(flat, tasks, strong, folder, layout)
@@ -170,6 +180,8 @@ def shown_tasks(
     if cell.delivery in RETRIEVES:
         found = show_retrieved(cell, tasks, _paths(cell, tasks, layout), layout, open_index)
         return found.shown, found.spec
+    if cell.delivery == "search":
+        return show_searching(tasks), {}
     if cell.delivery == "pack":
         return show_packed(cell, tasks, _paths(cell, tasks, layout), layout)
     if cell.condition == "s_prereq":

@@ -15,13 +15,14 @@ def expand_grid(
 ) -> list[tuple[Delivery, Condition | FurtherCondition]]:
     """Return the cells in the order in which they were asked for, each once.
 
-    `docs` and `pack` have one cell each: their texts are what they are, whatever the condition. The main grid (`rag`,
+    `docs` and `pack` have one cell each: their texts are what they are, whatever the condition. So has `search`, whose
+    tools show names whatever else they show. The main grid (`rag`,
     `sft`, `rag_sft`, all conditions) has 1 + 11 x 3 = 34 cells, `oracle` alone has 12. Edited and otherwise trained
     weights differ from the unchanged ones also without knowledge, so they have baselines of their own.
     """
     cells: dict[tuple[Delivery, Condition | FurtherCondition], None] = {}
     for delivery in deliveries:
-        for condition in ("full",) if delivery in {"docs", "pack"} else conditions:
+        for condition in ("full",) if delivery in {"docs", "pack", "search"} else conditions:
             if condition == "s_prereq" and delivery != "oracle":
                 continue  # `rag_graph` delivers prerequisites; trained weights hold none
             shared = condition == "baseline" and delivery in SHARED_BASELINE

@@ -88,7 +88,7 @@ def show_retrieved(
     plan = read_plan(cell, layout) if cell.delivery == "rag_graph" else None
     for task in tasks:
         own = paths.get(task.api, (task.api,))
-        view = _View(task=task, paths=own, hide=hidden_calls(task, own), bundles=bundles)
+        view = View(task=task, paths=own, hide=hidden_calls(task, own), bundles=bundles)
         condition, cut = KnowledgeCondition(cell.condition), cell.retrieval.chunking
         shown[task.task_id] = view.show(arm, k, condition, cut=cut)
         if plan is not None:
@@ -119,9 +119,7 @@ def prepare(
 
     The corpus is `bundles`; `without` names those that the group has beside them.
     """
-    retrieval = cell.retrieval
-    if retrieval is None:
-        raise NovelApiError(f"cell {cell.name} does not say how it retrieves: make the grid again")
+    retrieval = retrieval_of(cell)
     chunking = Chunking(kind=retrieval.chunking)
     if cell.delivery == "docs":
         passages = _stored_documents(layout, cell)
@@ -148,6 +146,17 @@ def prepare(
     return arm, rankings
 
 
+def retrieval_of(cell: Cell) -> Retrieval:
+    """Return how a cell finds passages.
+
+    Raises:
+        NovelApiError: it does not say.
+    """
+    if cell.retrieval is None:
+        raise NovelApiError(f"cell {cell.name} does not say how it retrieves: make the grid again")
+    return cell.retrieval
+
+
 def bundles_of(cell: Cell, layout: Layout) -> dict[str, KnowledgeBundle]:
     """Return all bundles of a cell's group by API."""
     entry = groups().get(cell.group.replace("-", "_"))
@@ -160,7 +169,7 @@ def bundles_of(cell: Cell, layout: Layout) -> dict[str, KnowledgeBundle]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _View:
+class View:
     """What one task may be shown."""
 
     task: Task
@@ -169,12 +178,13 @@ class _View:
     bundles: Mapping[str, KnowledgeBundle]
 
     def show(self, arm: RagArm, k: int, condition: KnowledgeCondition, *, cut: str) -> Shown:
+        """Return the prompt with the first k passages of the task's ranking."""
         apis = arm.shown(self.task.task_id, k)
         exemplars = [item for api in apis if api in self.bundles for item in self.bundles[api].exemplars]
         telling = {item.code for item in exemplars if self._tells(item.code, item)}
         if not self.bundles:
             telling |= self._telling_blocks(arm, k)
-        whole = (lambda api: self._whole(api, condition)) if self.bundles and cut == "blocks" else None
+        whole = (lambda api: self.whole(api, condition)) if self.bundles and cut == "blocks" else None
         text = arm.knowledge(self.task.task_id, k, telling, whole)
         examples = [item.code for item in exemplars if item.code not in telling]
         return Shown(
@@ -184,7 +194,8 @@ class _View:
             retrieved=self.task.api in apis if self.bundles else None,
         )
 
-    def _whole(self, api: str, condition: KnowledgeCondition) -> str:
+    def whole(self, api: str, condition: KnowledgeCondition) -> str:
+        """Return all there is about an API, but for examples that give the task's calls away."""
         bundle = self.bundles[api]
         kept = tuple(item for item in bundle.exemplars if not self._tells(item.code, item))
         return render(bundle.model_copy(update={"exemplars": kept}), condition)

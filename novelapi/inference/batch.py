@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import Field
@@ -11,21 +11,22 @@ from pydantic import Field
 from novelapi import jsonl
 from novelapi.errors import EndpointError, PartialError
 from novelapi.fingerprint import digest
+from novelapi.inference.asking import Answered, Asker, AskOnce
 from novelapi.inference.budget import UNLIMITED, Budget
 from novelapi.inference.cache import CompletionCache
 from novelapi.inference.cached import CachedCompleter
 from novelapi.inference.profile import DEFAULT_PROFILE, ModelProfile
 from novelapi.inference.prompts import Prompt
-from novelapi.inference.requests import join_completions, requests_for
 from novelapi.ports import Completer
 from novelapi.records.base import Record
 from novelapi.records.cell import Sampling
-from novelapi.records.completion import Completion, Request, Usage
+from novelapi.records.completion import Completion, Usage
 from novelapi.records.prediction import Prediction
 from novelapi.records.task import Task
 
 PREDICTIONS = "predictions.jsonl"
 PROMPTS = "prompts.jsonl"
+ASK_ONCE = AskOnce()
 
 
 class BatchResult(Record):
@@ -88,6 +89,7 @@ def complete_tasks(  # noqa: PLR0917  the six things a batch is made of
     budget: Budget = UNLIMITED,
     profile: ModelProfile = DEFAULT_PROFILE,
     on_done: Callable[[str], None] = lambda _: None,
+    asker: Asker = ASK_ONCE,
 ) -> BatchResult:
     """Ask every task that has no prediction for this very prompt yet.
 
@@ -101,6 +103,7 @@ def complete_tasks(  # noqa: PLR0917  the six things a batch is made of
         budget: the most that may be spent.
         profile: prices of the model.
         on_done: called with each task id that is finished, for a progress bar.
+        asker: how the answers to a task are asked for.
 
     Raises:
         EndpointError: the endpoint as a whole does not answer; what was answered is kept.
@@ -110,18 +113,20 @@ def complete_tasks(  # noqa: PLR0917  the six things a batch is made of
     by_task = dict(zip((task.task_id for task in tasks), asked, strict=True))
     jsonl.write(out / PROMPTS, _prompt_rows(asked))
     cached = CachedCompleter(completer, cache, budget=budget, profile=profile)
-    model_sha = digest([cached.revision, cached.adapter_sha, cached.engine, sampling])
+    way = [asker.identity] if asker.identity else []
+    model_sha = digest([cached.revision, cached.adapter_sha, cached.engine, sampling, *way])
     done = _finished(out / PREDICTIONS, by_task, model_sha)
     missing: Counter[str] = Counter()
     answered, detail = 0, ""
     with jsonl.Appender(out / PREDICTIONS) as file:
         todo = {task_id: prompt for task_id, prompt in by_task.items() if task_id not in done}
-        for task_id, completion in _answers(todo, cached, sampling):
+        for found in _answers(todo, cached, sampling, asker):
+            task_id, completion = found.task_id, found.completion
             if completion.failure in ("transient", "budget", "unrecorded"):
                 missing[completion.failure] += 1
                 detail = completion.detail
                 continue
-            file.append(_prediction(task_id, by_task[task_id], model_sha, completion).to_row())
+            file.append(_prediction(by_task[task_id], model_sha, found).to_row())
             answered += completion.failure is None
             on_done(task_id)
     jsonl.seal(out / PREDICTIONS, key=lambda row: row["task_id"])
@@ -162,31 +167,20 @@ def _finished(path: Path, prompts: dict[str, Prompt], model_sha: str) -> set[str
 
 
 def _answers(
-    todo: dict[str, Prompt], completer: CachedCompleter, sampling: Sampling
-) -> Iterator[tuple[str, Completion]]:
-    """Yield each task as soon as all of its requests are answered."""
-    requests: list[Request] = []
-    owners: list[tuple[str, int]] = []
-    parts: dict[str, list[Completion | None]] = {}
+    todo: Mapping[str, Prompt], completer: CachedCompleter, sampling: Sampling, asker: Asker
+) -> Iterator[Answered]:
+    """Yield each task with its answers; those whose prompt cannot be sent first."""
     for task_id, prompt in todo.items():
         if prompt.refused:
-            yield task_id, Completion(failure="context", detail=prompt.refused)
-            continue
-        mine = requests_for(prompt.text, sampling)
-        parts[task_id] = [None] * len(mine)
-        owners += [(task_id, slot) for slot in range(len(mine))]
-        requests += mine
-    for index, completion in completer.stream(requests):
-        task_id, slot = owners[index]
-        parts[task_id][slot] = completion
-        finished = [part for part in parts[task_id] if part is not None]
-        if len(finished) == len(parts[task_id]):
-            yield task_id, join_completions(finished)
+            yield Answered(task_id, Completion(failure="context", detail=prompt.refused))
+    fitting = {task_id: prompt for task_id, prompt in todo.items() if not prompt.refused}
+    yield from asker.answers(fitting, completer, sampling)
 
 
-def _prediction(task_id: str, prompt: Prompt, model_sha: str, completion: Completion) -> Prediction:
+def _prediction(prompt: Prompt, model_sha: str, found: Answered) -> Prediction:
+    completion = found.completion
     return Prediction(
-        task_id=task_id,
+        task_id=found.task_id,
         samples=() if completion.failure else completion.texts,
         prompt_sha=prompt.sha,
         model_sha=model_sha,
@@ -196,4 +190,6 @@ def _prediction(task_id: str, prompt: Prompt, model_sha: str, completion: Comple
         trimmed=prompt.trimmed,
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
+        efforts=() if completion.failure else found.efforts,
+        transcripts=found.transcripts,
     )

@@ -43,7 +43,7 @@ def estimate_usage(
     total = Usage()
     for request in requests:
         answers = request.n * (min(answer_tokens, request.max_tokens) if answer_tokens else request.max_tokens)
-        total += Usage(calls=1, prompt_tokens=count(request.prompt), completion_tokens=answers)
+        total += Usage(calls=1, prompt_tokens=count(request.text), completion_tokens=answers)
     return profile.priced(total)
 
 

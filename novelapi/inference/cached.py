@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from novelapi.fingerprint import digest
+from novelapi.inference.abilities import Ability, abilities_of
 from novelapi.inference.budget import UNLIMITED, Budget, Meter
 from novelapi.inference.cache import CompletionCache, request_spec
 from novelapi.inference.metered import MeteredCompleter
@@ -54,6 +55,11 @@ class CachedCompleter:
     def profile(self) -> ModelProfile:
         """The profile of the model."""
         return profile_of(self._inner)
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """What it can take besides a prompt."""
+        return abilities_of(self._inner)
 
     @property
     def count_tokens(self) -> TokenCounter:

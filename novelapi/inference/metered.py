@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
+from novelapi.inference.abilities import Ability, abilities_of
 from novelapi.inference.budget import Meter
 from novelapi.inference.profile import ModelProfile, profile_of
 from novelapi.inference.requests import as_stream, complete_by_stream
@@ -30,6 +31,11 @@ class MeteredCompleter:
     def profile(self) -> ModelProfile:
         """The profile of the model."""
         return profile_of(self._inner)
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """What it can take besides a prompt."""
+        return abilities_of(self._inner)
 
     @property
     def count_tokens(self) -> TokenCounter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from novelapi.inference.abilities import Ability, abilities_of
 from novelapi.inference.cache import CompletionCache, request_spec
 from novelapi.inference.profile import ModelProfile, profile_of
 from novelapi.inference.requests import as_stream, complete_by_stream
@@ -32,6 +33,11 @@ class Replay:
     def profile(self) -> ModelProfile:
         """The profile of the model."""
         return profile_of(self._identity)
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """What it can take besides a prompt."""
+        return abilities_of(self._identity)
 
     @property
     def count_tokens(self) -> TokenCounter:

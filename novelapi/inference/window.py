@@ -37,10 +37,15 @@ def fit_prompt(
         fits = count(build_prompt(task, _kept(knowledge, ends, middle))) + max_tokens <= profile.window
         low, high = (middle, high) if fits else (low, middle - 1)
     kept = _kept(knowledge, ends, low)
-    text = build_prompt(task, kept)
+    fitted = whole_prompt(build_prompt(task, kept), profile, max_tokens, count)
+    return fitted.model_copy(update={"trimmed": len(knowledge) - len(kept)})
+
+
+def whole_prompt(text: str, profile: ModelProfile, max_tokens: int, count: TokenCounter = estimate_tokens) -> Prompt:
+    """Return a prompt that nothing can be cut from; too long for the window it is refused."""
     needed = count(text) + max_tokens
-    refused = None if needed <= profile.window else f"{needed} tokens do not fit into a window of {profile.window}"
-    return Prompt(text=text, trimmed=len(knowledge) - len(kept), refused=refused)
+    fits = profile.window is None or needed <= profile.window
+    return Prompt(text=text, refused=None if fits else f"{needed} tokens do not fit into a window of {profile.window}")
 
 
 def _kept(text: str, ends: list[int], blocks: int) -> str:

@@ -37,6 +37,8 @@ Delivery = Literal[
     "docs",
     "pack",
     "rag_graph",
+    "search",
+    "repair",
 ]
 
 

@@ -44,6 +44,13 @@ class Request(Record):
     seed: int = 0
     """Sampling seed; without meaning when greedy."""
 
+    @property
+    def text(self) -> str:
+        """All that is sent, as one text: for counting tokens."""
+        return "\n".join(
+            [self.prompt, *(str(part) for turn in self.turns for part in turn.values()), *map(str, self.tools)]
+        )
+
     def normalised(self) -> Self:
         """Return the request without what cannot change the answer: seed and nucleus of a greedy one."""
         return self.model_copy(update={"seed": 0, "top_p": 1.0}) if self.temperature == 0 else self

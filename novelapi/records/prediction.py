@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from novelapi.records.base import Record
+from novelapi.records.effort import Effort
 
 
 class Prediction(Record):
@@ -41,6 +42,12 @@ class Prediction(Record):
 
     completion_tokens: int = Field(default=0, ge=0)
     """Tokens of all samples, thinking included; 0 when unknown."""
+
+    efforts: tuple[Effort, ...] = ()
+    """What each sample took, where the model is asked more than once; else empty."""
+
+    transcripts: tuple[tuple[dict[str, Any], ...], ...] = ()
+    """What was said between prompt and answer, one per sample, in the form of the chat protocol; empty likewise."""
 
     @model_validator(mode="before")
     @classmethod

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from novelapi.records.base import Record
+from novelapi.records.effort import Effort
 
 Label = Literal["WrongSyntax", "WrongImport", "WrongAPISelection", "WrongParam", "WrongShapeDtype", "WrongLogic"]
 Outcome = Literal["pass", "fail", "unscored"]
@@ -265,6 +266,9 @@ class ResultRow(Record):
 
     retrieved: bool | None = None
     """Whether a passage of the target was in the prompt; null unless the delivery retrieves."""
+
+    effort: Effort | None = None
+    """What the answer took, where the model is asked more than once; null for a single request."""
 
     prompt: str | None = None
     """Digest of the prompt; its text is in prompts.jsonl of the run."""

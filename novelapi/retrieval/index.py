@@ -98,9 +98,12 @@ def embed_unique(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return embedder.embed(unique, "passage")[[place[text] for text in texts]]
 
 
-def search(index: PassageIndex, embedder: Embedder, query: str, mode: Mode, limit: int) -> list[Hit]:
+def search(index: PassageIndex, embedder: Embedder | None, query: str, mode: Mode, limit: int) -> list[Hit]:
     """Answer one query; one that is nothing but an identifier is a look-up: passages of that API stand first."""
-    by_vector = index.search_vector(embedder.embed([query], "query")[0], DEPTH) if mode != "bm25" else []
+    by_vector: list[Hit] = []
+    if mode != "bm25":
+        assert embedder is not None, "vectors need an embedder"
+        by_vector = index.search_vector(embedder.embed([query], "query")[0], DEPTH)
     by_terms = index.search_terms(query, DEPTH) if mode != "vector" else []
     hits = {"vector": by_vector, "bm25": by_terms, "hybrid": fuse([by_vector, by_terms])}[mode]
     own = set(index.find_api(query.strip()))

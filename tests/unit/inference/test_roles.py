@@ -9,7 +9,6 @@ import pytest
 
 from novelapi.adapters.openai_model import OpenAIModel
 from novelapi.errors import NovelApiError
-from novelapi.inference.agent import RUN, SEARCH, repair_requests, run_search
 from novelapi.inference.agreement import measure_agreement
 from novelapi.inference.cache import CompletionCache
 from novelapi.inference.cached import CachedCompleter
@@ -29,7 +28,7 @@ from novelapi.inference.roles import (
     reject_task,
 )
 from novelapi.inference.strong import PromptedModel, read_json
-from tests.fakes.openai_server import Reply, chat, error, fake_openai
+from tests.fakes.openai_server import fake_openai
 from tests.fakes.tasks import Scripted
 
 QUESTIONS = {
@@ -256,68 +255,6 @@ def test_probes_are_one_request_per_api():
         )
     assert [(result.api, result.call_name) for result in results] == [("numpy.other", False), ("numpy.unstack", True)]
     assert len(server.requests) == 2
-
-
-def tool_call(name, arguments, number):
-    return {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def agent_server(script):
-    """A server that answers turn n with the n-th entry: tool calls, or a final text."""
-
-    def behaviour(body, _):
-        entry = script[sum(message["role"] == "assistant" for message in body["messages"])]
-        return [entry] if isinstance(entry, str) else Reply(200, chat([None], tool_calls=entry))
-
-    return fake_openai(behaviour)
-
-
-def test_search_looks_up_runs_and_answers():
-    script = [
-        [tool_call("search_api", '{"query": "split"}', 1)],
-        [tool_call("run", '{"code": "print(1)"}', 2), tool_call("fly", "{}", 3), tool_call("run", "no json", 4)],
-        "```python\ndef solve(): ...\n```",
-    ]
-    with agent_server(script) as server:
-        tools = {SEARCH: lambda query: f"found {query}", RUN: lambda code: "x" * 9000}
-        result = run_search("prompt", OpenAIModel("tiny", base_url=server.base_url), tools)
-    assert result.text == script[-1]
-    assert (result.turns, result.tool_calls) == (3, {"invalid": 2, "run": 1, "search_api": 1})
-    shown = [turn["content"] for turn in result.transcript if turn["role"] == "tool"]
-    assert shown[0] == "found split"
-    assert len(shown[1]) == 8000
-    assert "there is no function fly" in shown[2]
-    assert result.usage.calls == 3
-    assert [len(body.get("tools", [])) for body in server.requests] == [2, 2, 2]
-
-
-def test_search_ends_after_its_turns():
-    with agent_server([[tool_call("search_api", '{"query": "x"}', 1)]] * 9) as server:
-        result = run_search("prompt", OpenAIModel("tiny", base_url=server.base_url), {SEARCH: str}, max_turns=3)
-    assert (result.text, result.unscored, result.turns) == (None, "turns", 3)
-    assert "tools" not in server.requests[-1]
-
-
-def test_a_model_without_tool_calls_is_unscored():
-    with fake_openai(lambda body, _: error(400, "tool choice requires --enable-auto-tool-choice")) as server:
-        result = run_search("prompt", OpenAIModel("tiny", base_url=server.base_url), {SEARCH: str})
-    assert (result.text, result.unscored) == (None, "refused")
-
-
-def test_an_agent_replays_from_the_cache(tmp_path):
-    script = [[tool_call("search_api", '{"query": "x"}', 1)], "done"]
-    with agent_server(script) as server, CompletionCache(tmp_path / "c") as cache:
-        model = OpenAIModel("tiny", base_url=server.base_url)
-        first = run_search("prompt", CachedCompleter(model, cache), {SEARCH: str})
-        second = run_search("prompt", Replay(model, cache), {SEARCH: str})
-    assert first == second
-    assert len(server.requests) == 2
-
-
-def test_repair_shows_the_first_answer_and_the_problem():
-    (request,) = repair_requests(["prompt"], ["first answer"], ["TypeError: no"])
-    assert [turn["role"] for turn in request.turns] == ["assistant", "user"]
-    assert "TypeError: no" in request.turns[1]["content"]
 
 
 def test_a_dead_endpoint_is_an_error_not_an_answer():
