@@ -57,6 +57,34 @@ def check_docs(folder: Path | None, deliveries: list[str] | None) -> list[str] |
     return [*dict.fromkeys([*(deliveries or ["oracle"]), "docs"])]
 
 
+def private_library(path: Path | None, old: str | None, others: Sequence[str]) -> str | None:
+    """Keep a user's own package below the home and return its name; null where none is given.
+
+    Args:
+        path: wheel or project folder of the new release.
+        old: wheel or project folder of the release that the model can know.
+        others: further names of libraries or groups, which must not be given beside it.
+
+    Raises:
+        UsageError: something else was named too, a file is missing, or the two are not two releases of one package.
+        DataError: a wheel is broken.
+        IndexUnavailableError: a project's build backend could not be fetched.
+    """
+    if path is None:
+        return None
+    if others:
+        raise UsageError(f"--library-path names the library: leave {others[0]} out")
+    from datetime import UTC, datetime
+
+    from novelapi.discovery.private import keep_private
+    from novelapi.discovery.workspace import Workspace
+    from novelapi.settings import load_settings
+
+    workspace = Workspace.open(load_settings())
+    before = Path(old) if old is not None else None
+    return keep_private(workspace, path, before, datetime.now(UTC).date()).name
+
+
 def check_pack(path: Path | None, deliveries: list[str] | None) -> list[str] | None:
     """Return the deliveries, with `pack` where a pack is given.
 

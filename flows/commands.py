@@ -20,6 +20,7 @@ from flows.choices import (
     check_names,
     check_pack,
     check_stages,
+    private_library,
 )
 from novelapi.errors import UsageError
 from novelapi.records.request import ModelAccess
@@ -46,6 +47,9 @@ Replay = Annotated[
 ]
 Cutoff = Annotated[
     datetime | None, typer.Option("--cutoff", formats=["%Y-%m-%d"], help="Training cutoff; default: the catalogue's.")
+]
+LibraryPath = Annotated[
+    Path | None, typer.Option("--library-path", help="Your own package: a wheel, or the folder of a project.")
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Keep this many units per stage (by hash of id).")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
@@ -97,7 +101,11 @@ def build(
     budget_usd: BudgetUsd = None,
     replay: Replay = None,
     cutoff: Cutoff = None,
-    old: Annotated[str | None, typer.Option("--old", help="Release that the model can know.")] = None,
+    library_path: LibraryPath = None,
+    old: Annotated[
+        str | None,
+        typer.Option("--old", help="Release that the model can know; with --library-path a wheel or folder."),
+    ] = None,
     new: Annotated[str | None, typer.Option("--new", help="Release under test.")] = None,
     stages: Annotated[list[int] | None, typer.Option("--stages", help="Stages to run: 1 2 3 4.")] = None,
     from_stage: Annotated[
@@ -113,6 +121,9 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Find what is new in libraries, write down what there is to know, make tasks, keep those that need it."""
+    named = [*(libraries or []), *([group] if group else []), *(["--all-libraries"] if all_libraries else [])]
+    if private := private_library(library_path, old, [*named, *([f"--new {new}"] if new else [])]):
+        libraries, old = [private], None
     if sum(map(bool, (libraries, all_libraries, group))) != 1:
         raise UsageError("name at least one library, or give --group or --all-libraries")
     if (old or new) and len(libraries or []) > 1:
@@ -155,6 +166,10 @@ def build(
 
 def run(
     library: Annotated[str | None, typer.Option("--library", "-l", help="One library.")] = None,
+    library_path: LibraryPath = None,
+    old: Annotated[
+        str | None, typer.Option("--old", help="With --library-path: wheel or folder that the model can know.")
+    ] = None,
     group: Annotated[str | None, typer.Option("--group", "-g", help="A group of the catalogue.")] = None,
     model: Model = "copy",
     base_url: BaseUrl = None,
@@ -187,8 +202,11 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run the grid of conditions and deliveries on a model, after building what is missing."""
+    library = private_library(library_path, old, [name for name in (library, group) if name]) or library
+    if old is not None and library_path is None:
+        raise UsageError("--old goes with --library-path: build a library of the index with `novelapi build` first")
     if (library is None) == (group is None):
-        raise UsageError("give either --library or --group")
+        raise UsageError("give one of --library, --group and --library-path")
     check_names("condition", conditions, (*CONDITIONS, *FURTHER))
     check_names("delivery", delivery, DELIVERIES)
     check_names("retrieval", [retrieval] if retrieval else None, RANKINGS)

@@ -67,6 +67,10 @@ class Layout:
         """Folder of what was read from one release."""
         return self.home / "releases" / safe_name(f"{dist}-{version}")
 
+    def private(self, name: str) -> Path:
+        """Folder of a user's own package: what it is called, and its files as an index would list them."""
+        return self.home / "private" / safe_name(name)
+
     def surface(self, dist: str, version: str) -> Path:
         """Static surface of one release."""
         return self.release(dist, version) / "surface.json"

@@ -99,6 +99,17 @@ class Library(Record):
     changelog: tuple[str, ...] = ()
     """Files or patterns of the changelog in the sdist."""
 
+    private: bool = False
+    """Whether it is a user's own package, given as files; its name then ends in a digest of their content."""
+
+    previous: str | None = None
+    """Release before the new one, of a private package; null when none was given."""
+
+    @property
+    def store(self) -> str:
+        """Name under which what was read from its releases is kept: content decides for a private package."""
+        return self.name if self.private else self.distribution
+
 
 class Model(Record):
     """One backbone whose knowledge is measured."""

@@ -14,6 +14,11 @@ from packaging.utils import canonicalize_name
 
 from novelapi.catalog.entries import ConditionEntry, DeliveryEntry, Group, Library, Model
 from novelapi.errors import UnknownNameError
+from novelapi.layout import Layout
+from novelapi.settings import load_settings
+
+PRIVATE_MARK = "+"
+"""Stands between the name of a private package and the digest of its content."""
 
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
@@ -62,15 +67,27 @@ def deliveries() -> Mapping[str, DeliveryEntry]:
 def find_library(name: str) -> Library:
     """Return a library by name or alias; a distribution without an entry gets a plain one.
 
+    Names with `+` are those of private packages, which `discovery.private` keeps below the home.
+
     Raises:
-        UnknownNameError: the name cannot be that of a distribution.
+        UnknownNameError: the name cannot be that of a distribution, or no such private package is kept.
     """
+    if PRIVATE_MARK in name:
+        return _private(name)
     found = _find(name, libraries().values())
     if found is not None:
         return found
     if not _DISTRIBUTION.fullmatch(name):
         raise UnknownNameError("library", name, libraries())
     return Library(name=name, distribution=name, imports=())
+
+
+def _private(name: str) -> Library:
+    folder = Layout(load_settings().home_dir).private(name)
+    if not (folder / "library.json").is_file():
+        known = [path.name for path in folder.parent.glob("*")]
+        raise UnknownNameError("private package", name, known, "give its files again with --library-path")
+    return Library.model_validate_json((folder / "library.json").read_bytes())
 
 
 def find_model(name: str) -> Model:

@@ -90,7 +90,7 @@ def discover(
 def read_release_documentation(workspace: Workspace, library: Library, version: str) -> Documentation:
     """Return what documentation and tests of a release mention, from its file if that is there."""
     surface = workspace.surface(library, version)
-    path = workspace.layout.documentation(library.distribution, version)
+    path = workspace.layout.documentation(library.store, version)
     source = ",".join(surface.sources.values())
     recorded = load_documentation(path, source)
     if recorded is None:

@@ -79,12 +79,12 @@ class VersionPair(Record):
             )
 
 
-def list_releases(project: Project) -> list[Release]:
-    """Return the final releases of a distribution, lowest version first."""
+def list_releases(project: Project, *, pre: bool = False) -> list[Release]:
+    """Return the final releases of a distribution, lowest version first; with `pre` all of them."""
     files: dict[Version, list[IndexFile]] = defaultdict(list)
     for file in project.files:
         version = file_version(file)
-        if version is not None and not version.is_prerelease:
+        if version is not None and (pre or not version.is_prerelease):
             files[version].append(file)
     return [_release(version, found) for version, found in sorted(files.items())]
 

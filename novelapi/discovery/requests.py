@@ -38,13 +38,12 @@ def find_versions(request: LibraryRequest, layout: Layout) -> VersionPair:
         UnknownNameError: the index does not have the library.
         IndexUnavailableError: the package index did not answer.
     """
-    cutoff = request.cutoff
-    if cutoff is None and request.old is None:
+    cutoff, library = request.cutoff, find_library(request.library)
+    if cutoff is None and request.old is None and not library.private:
         model = find_model(request.model) if not request.model.startswith("openai:") else None
         if model is None or model.cutoff is None:
             raise UsageError(f"the model '{request.model}' has no cutoff: give --cutoff DATE, or --old and --new")
         cutoff = model.cutoff
-    library = find_library(request.library)
     return workspace_of(layout).resolve(library, cutoff=cutoff, old=request.old, new=request.new)
 
 

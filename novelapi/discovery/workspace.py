@@ -13,7 +13,8 @@ from packaging.utils import canonicalize_name
 
 from novelapi.catalog import Library
 from novelapi.discovery.fetch import Downloads, choose_sdist, choose_wheel
-from novelapi.discovery.index import IndexFile, PackageIndex
+from novelapi.discovery.index import IndexFile, PackageIndex, Project
+from novelapi.discovery.metadata import wheel_metadata
 from novelapi.discovery.releases import Release, VersionPair, find_release, list_releases, resolve_new, resolve_pair
 from novelapi.discovery.sources import Archive, FolderArchive, Sources, ZipArchive
 from novelapi.discovery.surface.extract import Extractor
@@ -73,17 +74,29 @@ class Workspace:
             self._releases[name] = list_releases(self.index.project(name, fresh=fresh))
         return self._releases[name]
 
+    def releases_of(self, library: Library) -> list[Release]:
+        """Return the releases of a library: those that the index lists, or the files of a private package.
+
+        Raises:
+            UnknownNameError: the index does not have it.
+            IndexUnavailableError: the index did not answer.
+        """
+        if not library.private:
+            return self.releases(library.distribution)
+        project = (self.layout.private(library.name) / "project.json").read_bytes()
+        return list_releases(Project.model_validate_json(project), pre=True)
+
     def release(self, library: Library, version: str) -> Release:
         """Return one release.
 
         Raises:
             UsageError: there is no such release.
         """
-        return find_release(library.name, self.releases(library.distribution), version)
+        return find_release(library.name, self.releases_of(library), version)
 
     def newest(self, library: Library) -> str:
         """Return the catalogue's release of a library, else the newest final one."""
-        return resolve_new(library.name, self.releases(library.distribution), None, library.release).version
+        return resolve_new(library.name, self.releases_of(library), None, library.release).version
 
     def resolve(
         self, library: Library, *, cutoff: date | None = None, old: str | None = None, new: str | None = None
@@ -93,9 +106,17 @@ class Workspace:
         Raises:
             UsageError: no such release, no cutoff, or a cutoff in the future.
         """
+        if library.private:
+            return VersionPair(
+                library=library.name,
+                cutoff=cutoff,
+                old=library.previous,
+                new=library.release or "",
+                reason="both given as files",
+            )
         return resolve_pair(
             library.name,
-            self.releases(library.distribution),
+            self.releases_of(library),
             cutoff=cutoff,
             old=old,
             new=new,
@@ -111,7 +132,7 @@ class Workspace:
         """
         parts = self._parts(library, version)
         digests = {file.filename: file.sha256 for _, _, file in parts}
-        path = self.layout.surface(library.distribution, version)
+        path = self.layout.surface(library.store, version)
         recorded = load_surface(path)
         if recorded is not None and recorded.sources == dict(sorted(digests.items())):
             return recorded
@@ -178,13 +199,16 @@ class Workspace:
         release = self.release(library, version)
         file = choose_wheel(release) or choose_sdist(release)
         uploaded = max(release.first, file.uploaded if file else release.first)
+        wheel = self.downloads.fetch_wheel(release) if library.private else None
+        own = wheel_metadata(wheel).requirements if wheel else ()
         return EnvironmentRequest(
             library=library.name,
             distribution=library.distribution,
             release=release.version,
             before=uploaded + GRACE,
             requires_python=file.requires_python if file else None,
-            requirements=library.requirements,
+            requirements=(*own, *library.requirements),
+            wheel=str(wheel) if wheel else None,
             extras=library.doc_dependencies if documentation else (),
         )
 

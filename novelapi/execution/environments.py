@@ -135,10 +135,14 @@ class Environments:
         return found
 
     def _resolve(self, request: EnvironmentRequest, python: Interpreter) -> tuple[str, tuple[str, ...]]:
-        """Return the lock file for a request and the extras that found no place in it."""
+        """Return the lock file for a request and the extras that found no place in it.
+
+        Of a release that comes as a wheel only the dependencies are resolved; its own line names the wheel's digest.
+        """
         name = f"{canonicalize_name(request.distribution)}-{request.release}"
-        main = [f"{request.distribution}=={request.release}", *request.requirements]
-        lock = self._compile(name, main, request, python, request.before)
+        own = f"{request.distribution}=={request.release}"
+        main = [*([] if request.wheel else [own]), *request.requirements]
+        lock = self._compile(name, main, request, python, request.before) if main else ""
         left_out: list[str] = []
         later = request.extras_before or request.before
         for extra in request.extras:
@@ -147,6 +151,8 @@ class Environments:
                 lock = self._compile(name, [*pins(lock), extra], request, python, later)
             except UsageError:
                 left_out.append(extra)
+        if request.wheel is not None:
+            lock += f"{own} \\\n    --hash=sha256:{file_digest(Path(request.wheel))}\n"
         return lock, tuple(left_out)
 
     def _compile(
@@ -178,9 +184,12 @@ class Environments:
         jsonl.write_text(lock_path, lock)
         try:
             self._must(["venv", "--python", str(python.path), "--relocatable", "--no-project", str(aside)])
-            install = ["pip", "install", "--python", str(aside / "bin" / "python"), "--require-hashes", "--no-deps"]
-            install += ["--no-build", "--link-mode", "hardlink", "-r", str(lock_path), *self._index()]
-            self._must(install)
+            install = ["pip", "install", "--python", str(aside / "bin" / "python"), "--no-deps", "--no-build"]
+            install += ["--link-mode", "hardlink"]
+            locked = lock_path if request.wheel is None else self._without_own(aside, lock)
+            self._must([*install, "--require-hashes", "-r", str(locked), *self._index()])
+            if request.wheel is not None:
+                self._must([*install, "--no-index", request.wheel])
             env = Environment(
                 key=key,
                 library=request.library,
@@ -199,6 +208,28 @@ class Environments:
         finally:
             shutil.rmtree(aside, ignore_errors=True)
         return env
+
+    @staticmethod
+    def _without_own(aside: Path, lock: str) -> Path:
+        """Write the dependencies of a lock file that ends with the line of the wheel itself."""
+        path = aside / "dependencies.lock.txt"
+        jsonl.write_text(path, "".join(f"{line}\n" for line in lock.splitlines()[:-2]))
+        return path
+
+    def build_archives(self, folder: Path, out: Path) -> None:
+        """Build the source archive and the wheel of a project into a folder, with the project's own build backend.
+
+        Raises:
+            UsageError: the project cannot be built.
+            IndexUnavailableError: the index did not answer.
+            PrerequisiteError: uv is missing.
+        """
+        done = self._uv(["build", "--out-dir", str(out), str(folder), *self._index()], "")
+        if done.returncode != 0:
+            if _NETWORK.search(done.stderr):
+                raise _failure(f"building {folder}", done.stderr)
+            message = _tail(" ".join(done.stderr.split()))
+            raise UsageError(f"{folder} cannot be built: {message}; build it yourself and give the wheel")
 
     def _index(self) -> list[str]:
         return [

@@ -19,7 +19,6 @@ from novelapi.inference.profile import profile_of
 from novelapi.inference.prompts import Prompt
 from novelapi.inference.requests import StreamingCompleter
 from novelapi.inference.tokens import TokenCounter, counter_of
-from novelapi.records.base import Record
 from novelapi.records.cell import Sampling
 from novelapi.records.completion import Completion, Request, ToolCall
 from novelapi.records.effort import Effort
@@ -37,7 +36,8 @@ _SCRAP = 200
 _NO_ROOM = "there is no room for more results; answer now"
 
 
-class Tool(Record):
+@dataclass(frozen=True, kw_only=True)
+class Tool:
     """A function that a model may call."""
 
     name: str

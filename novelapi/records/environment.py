@@ -33,6 +33,9 @@ class EnvironmentRequest(Record):
     requirements: tuple[str, ...] = ()
     """Further requirements that take part in the resolution."""
 
+    wheel: str | None = None
+    """Wheel of the release itself, where it comes from no index; `requirements` then hold what it needs."""
+
     extras_before: datetime | None = None
     """The same moment for the extras and what they bring, UTC; null for that of the rest."""
 

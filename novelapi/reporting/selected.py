@@ -136,12 +136,12 @@ def _expectation(task: Task, layout: Layout) -> _Expectation | None:
         library = find_library(task.library)
     except UnknownNameError:
         return None
-    known = _names(layout.surface(library.distribution, task.release))
+    known = _names(layout.surface(library.store, task.release))
     if known is None:
         return None
     gate = task.provenance.get("gates", {}).get("C0")
     release = gate.get("old_release") if isinstance(gate, dict) else None
-    old = _names(layout.surface(library.distribution, release)) if isinstance(release, str) else None
+    old = _names(layout.surface(library.store, release)) if isinstance(release, str) else None
     packages = frozenset(library.imports or (task.api.split(".")[0],))
     targets = frozenset(known.canonical(call.api) or call.api for call in task.calls)
     called = called_apis(task.reference_solution, task.context_code, task.entry_point, packages, known)

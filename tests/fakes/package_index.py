@@ -159,12 +159,12 @@ def package(source: str) -> dict[str, str]:
     }
 
 
-def wheel(name: str, version: str, files: Mapping[str, str]) -> bytes:
-    """Return a wheel of pure Python files."""
+def wheel(name: str, version: str, files: Mapping[str, str], metadata: str = "") -> bytes:
+    """Return a wheel of pure Python files; `metadata` are further lines of its header."""
     info = f"{name}-{version}.dist-info"
     content = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: >=3.9\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: >=3.9\n{metadata}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     rows = []
