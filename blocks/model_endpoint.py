@@ -27,8 +27,8 @@ class ModelEndpoint(Block):
     api_key: SecretStr = Field(default=SecretStr(""), description="Key; local servers need none.")
     revision: str = Field(default="", description="What pins the outputs, such as a commit; part of every key.")
 
-    def open(self, model: str) -> Completer:
-        """Return a model behind this endpoint.
+    def open(self, model: str, window: int | None = None) -> Completer:
+        """Return a model behind this endpoint, with the window that the endpoint stated where its profile has none.
 
         Raises:
             UnknownNameError: there is no such model.
@@ -41,6 +41,7 @@ class ModelEndpoint(Block):
             base_url=self.base_url or None,
             api_key=self.api_key.get_secret_value() or None,
             revision=self.revision or None,
+            window=window,
             backbones=backbones(),
         )
 
@@ -57,7 +58,7 @@ def open_completer(model: str, access: ModelAccess) -> Completer:
     if access.artifact is not None and access.base_url is not None:
         return within(access, open_served_adapter(access.base_url, Path(access.artifact), access.revision))
     if access.block is not None:
-        return within(access, load_endpoint(access.block).open(model))
+        return within(access, load_endpoint(access.block).open(model, access.window))
     from novelapi.inference.profile import read_profile
 
     completer = open_model(
@@ -65,6 +66,7 @@ def open_completer(model: str, access: ModelAccess) -> Completer:
         base_url=access.base_url,
         revision=access.revision,
         profile=read_profile(Path(access.profile)) if access.profile else None,
+        window=access.window,
         backbones=backbones(),
         artifact=access.artifact,
         batch=access.batch,
@@ -82,7 +84,7 @@ def open_strong(access: ModelAccess) -> Completer | None:
     if access.strong_model is None:
         return None
     own = access.model_copy(
-        update={"base_url": access.strong_base_url, "profile": None, "block": None, "revision": None}
+        update={"base_url": access.strong_base_url, "profile": None, "block": None, "revision": None, "window": None}
     )
     return open_completer(access.strong_model, own)
 

@@ -23,7 +23,7 @@ from novelapi.records.cell import Condition, Delivery, FurtherCondition, Retriev
 from novelapi.records.request import DIRECT, ModelAccess
 from tasks._results import forget_cells
 from tasks._stage import run_layout
-from tasks.inference import author_of, completer, pin_model
+from tasks.inference import author_of, completer, pin_model, with_window
 
 
 @flow(name="paper-grid", flow_run_name="{group} / {model}")
@@ -85,6 +85,7 @@ def run_paper_grid(
             f"no task of {group} passed the gates for {model}: see the reasons of stage 4 in `novelapi build`, "
             "raise --limit, or give another cutoff"
         )
+    access = with_window(model, access)
     revision = pin_model(model, access)
 
     # Transform: one task run per missing cell; weights of their own are the flow `adaptation`'s.

@@ -23,7 +23,7 @@ from tasks._stage import StageTask, run_layout
 from tasks.discovery import discovery
 from tasks.filters import filters
 from tasks.generation import generation
-from tasks.inference import author_of, completer
+from tasks.inference import author_of, completer, known_window
 from tasks.knowledge import knowledge
 
 PRICED = ("oracle", "rag", "rag_graph", "pack", "search", "repair")
@@ -139,6 +139,7 @@ def preview_grid(options: Mapping[str, Any], access: ModelAccess = DIRECT) -> Gr
 
 def _usage(options: Mapping[str, Any], bundles: list[str], access: ModelAccess) -> Usage | None:
     """Return what the cells would cost at most, from the prompts that they would send; null before the tasks exist."""
+    access = known_window(options["model"], access.model_copy(update={"offline": True}))
     layout, model = run_layout(), completer(options["model"], access)
     instance = layout.instance(options["group"], options["model"]) / "instance.jsonl"
     if not instance.exists():

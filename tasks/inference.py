@@ -8,9 +8,11 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from blocks.model_endpoint import open_completer, open_strong
+from novelapi.inference.cache import CompletionCache
+from novelapi.inference.stated import stated_window
 from novelapi.ports import Completer
 from novelapi.records.request import ModelAccess
-from tasks._stage import RETRIES, RETRY_DELAYS_S, is_transient
+from tasks._stage import RETRIES, RETRY_DELAYS_S, is_transient, run_layout
 
 UNMETERED = {"budget_calls": None, "budget_tokens": None, "budget_usd": None}
 
@@ -52,6 +54,32 @@ def author_of(access: ModelAccess) -> str | None:
 @lru_cache(maxsize=8)
 def _strong(access: str) -> Completer | None:
     return open_strong(ModelAccess.model_validate_json(access))
+
+
+@task(
+    name="window",
+    task_run_name="{model}",
+    cache_policy=NO_CACHE,
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_DELAYS_S,
+    retry_condition_fn=is_transient,
+)
+def with_window(model: str, access: ModelAccess) -> ModelAccess:
+    """Return the access with the window that the endpoint states; see `known_window`."""
+    return known_window(model, access)
+
+
+def known_window(model: str, access: ModelAccess) -> ModelAccess:
+    """Return the access with the window that the endpoint states, where the profile has none.
+
+    What it said is recorded like an answer, so that a replay cuts prompts in the same way.
+
+    Raises:
+        EndpointError: the endpoint did not answer.
+    """
+    asked = completer(model, access.model_copy(update={**UNMETERED, "offline": False, "window": None}))
+    with CompletionCache(run_layout().completions / "cache.sqlite") as cache:
+        return access.model_copy(update={"window": stated_window(asked, cache, offline=access.offline)})
 
 
 @task(

@@ -21,6 +21,7 @@ def open_model(
     api_key: str | None = None,
     revision: str | None = None,
     profile: ModelProfile | None = None,
+    window: int | None = None,
     backbones: dict[str, str | None] | None = None,
     concurrency: int = 32,
     artifact: str | None = None,
@@ -34,6 +35,7 @@ def open_model(
         api_key: its key; default: OPENAI_API_KEY.
         revision: what pins the outputs of an endpoint, such as a commit.
         profile: how the model is asked; default: the shipped profile of its name.
+        window: context window that the endpoint states, where the profile has none.
         backbones: names of the catalogue with their name on the hub.
         concurrency: requests under way at a time.
         artifact: folder of trained or edited weights on top of a model in this process.
@@ -77,7 +79,7 @@ def open_model(
         served,
         base_url=base_url,
         api_key=api_key or (secret.get_secret_value() if secret else None),
-        profile=profile or load_profile(served),
+        profile=(profile or load_profile(served)).with_window(window),
         revision=revision,
         concurrency=concurrency,
     )

@@ -138,9 +138,17 @@ class OpenAIModel:
             PrerequisiteError: the key was refused.
             UnknownNameError: it has no such model; near matches are suggested.
         """
-        known = asyncio.run(self._models(retries=1))
+        known = sorted(asyncio.run(self._models(retries=1)))
         if known and self._model not in known:
             raise UnknownNameError("model", self._model, known)
+
+    def stated_window(self) -> int | None:
+        """Ask the endpoint for the model's context window (`max_model_len`, as vLLM says it); null if it does not say.
+
+        Raises:
+            EndpointError: it did not answer.
+        """
+        return asyncio.run(self._models(retries=1)).get(self._model)
 
     async def _run(self, numbered: Iterator[tuple[int, Request]], done: queue.SimpleQueue[_Item]) -> None:
         health = Health(self.name, self._base_url or "the vendor's address")
@@ -243,16 +251,16 @@ class OpenAIModel:
             completion_tokens=getattr(usage, "completion_tokens", None) or sum(map(estimate_tokens, texts)),
         )
 
-    async def _models(self, retries: int | None = None) -> list[str]:
-        """Return the names of the models that the endpoint has, sorted; none if it has no such list."""
+    async def _models(self, retries: int | None = None) -> dict[str, int | None]:
+        """Return the models that the endpoint has, with their windows where it says them; none if it has no list."""
         import openai  # noqa: PLC0415
 
         try:
             async with self._client(retries) as client:
-                return sorted([model.id async for model in client.models.list()])
+                return {model.id: _window(model) async for model in client.models.list()}
         except openai.APIError as error:
             if isinstance(error, openai.NotFoundError):
-                return []
+                return {}
             raise EndpointError(
                 f"{self._base_url or 'the endpoint'} does not answer ({as_failure(error).detail}); check --base-url "
                 "and that the server runs"
@@ -267,6 +275,11 @@ class OpenAIModel:
             f"{self._base_url or 'the endpoint'} answered 404 ({one_line(error.message)}); check --base-url, "
             "which usually ends in /v1"
         )
+
+
+def _window(model: Any) -> int | None:
+    length = getattr(model, "max_model_len", None)
+    return length if isinstance(length, int) and length > 0 else None
 
 
 def _logprob(choice: Any) -> float | None:

@@ -24,6 +24,7 @@ from novelapi.grid.opinions import with_opinions
 from novelapi.grid.packed import show_packed
 from novelapi.grid.prerequisites import show_prerequisites
 from novelapi.grid.retrieved import OpenIndex, open_lexical, show_retrieved
+from novelapi.inference.profile import profile_of
 from novelapi.inference.prompts import PROMPT_VERSION
 from novelapi.knowledge.conditions import KnowledgeCondition
 from novelapi.layout import Layout
@@ -100,6 +101,8 @@ def run_cell(
             )
         )
     flat = [row for own in asked.rows.values() for row in own]
+    if cell.window is not None:
+        how = {**how, "window_from": profile_of(completer).window_from}
     if about:
         how = {**how, "agent": {**about, **effort_of(flat)}}
     usage = asked.batch.usage

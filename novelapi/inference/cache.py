@@ -58,15 +58,21 @@ class CompletionCache:
         # json, not pydantic's own parser: a model may emit half of a surrogate pair.
         return Completion.model_validate(json.loads(found[0])) if found else None
 
-    def put(self, spec: dict[str, Any], completion: Completion) -> Completion:
+    def put(self, spec: dict[str, Any], completion: Completion, *, replace: bool = False) -> Completion:
         """Record an answer and return the one that is kept: the first wins, so that all processes agree.
+
+        Args:
+            spec: everything that decides the answer.
+            completion: the answer.
+            replace: keep the last instead, for what an endpoint says of itself.
 
         Raises:
             NovelApiError: the disk is full.
         """
         row = (digest(spec, 64), canonical_json(spec), jsonl.dumps(completion.to_row()))
         try:
-            self._db.execute("INSERT OR IGNORE INTO completions VALUES (?, ?, ?)", row)
+            verb = "REPLACE" if replace else "IGNORE"
+            self._db.execute(f"INSERT OR {verb} INTO completions VALUES (?, ?, ?)", row)
         except sqlite3.Error as error:
             raise NovelApiError(f"cannot write {self.path}: {error}; free space and run again") from error
         kept = self.get(spec)

@@ -20,6 +20,9 @@ class ModelProfile(Record):
     window: int | None = Field(default=None, ge=64)
     """Context window in tokens, prompt and answer together; null when unknown (then nothing is trimmed)."""
 
+    window_from: Literal["profile", "endpoint"] = "profile"
+    """Who states the window; set when it was read from the endpoint."""
+
     max_tokens: int = Field(default=2048, ge=1)
     """Longest answer in tokens, thinking included."""
 
@@ -43,6 +46,12 @@ class ModelProfile(Record):
 
     usd_per_million_completion_tokens: float = Field(default=0.0, ge=0)
     """Price of the output."""
+
+    def with_window(self, stated: int | None) -> ModelProfile:
+        """Return the profile with the window that the endpoint states, unless it has one of its own."""
+        if self.window is not None or stated is None:
+            return self
+        return self.model_copy(update={"window": stated, "window_from": "endpoint"})
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return the price of so many tokens in US dollars."""

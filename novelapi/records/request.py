@@ -58,6 +58,9 @@ class ModelAccess(Record):
     artifact: str | None = None
     """Folder of trained or edited weights on top of the model; which ones they must be is said by the cell."""
 
+    window: int | None = None
+    """Context window that the endpoint stated when it was asked; it counts where the profile has none."""
+
     profile: str | None = None
     """File of a profile (window, habits, prices); null takes the shipped one of the model's name."""
 

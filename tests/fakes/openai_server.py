@@ -55,8 +55,9 @@ def echo(body: dict[str, Any], attempt: int) -> list[str]:
 class FakeOpenAI:
     """What the server saw, and its address."""
 
-    def __init__(self, behaviour: Behaviour, models: tuple[str, ...]) -> None:
+    def __init__(self, behaviour: Behaviour, models: tuple[str, ...], windows: dict[str, Any]) -> None:
         self.behaviour, self.models = behaviour, models
+        self.windows = windows
         self.requests: list[dict[str, Any]] = []
         self.prompts: Counter[str] = Counter()
         self.keys: set[str | None] = set()
@@ -65,8 +66,10 @@ class FakeOpenAI:
 
 
 @contextmanager
-def fake_openai(behaviour: Behaviour = echo, models: tuple[str, ...] = ("tiny",)) -> Iterator[FakeOpenAI]:
-    state = FakeOpenAI(behaviour, models)
+def fake_openai(
+    behaviour: Behaviour = echo, models: tuple[str, ...] = ("tiny",), windows: dict[str, Any] | None = None
+) -> Iterator[FakeOpenAI]:
+    state = FakeOpenAI(behaviour, models, windows or {})
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -92,7 +95,11 @@ def fake_openai(behaviour: Behaviour = echo, models: tuple[str, ...] = ("tiny",)
         def do_GET(self) -> None:
             if not self.path.startswith("/v1/models"):
                 return self._send(error(404, "no such page"))
-            rows = [{"id": name, "object": "model", "created": 0, "owned_by": "me"} for name in state.models]
+            rows = [
+                {"id": name, "object": "model", "created": 0, "owned_by": "me"}
+                | ({"max_model_len": state.windows[name]} if name in state.windows else {})
+                for name in state.models
+            ]
             return self._send(Reply(200, {"object": "list", "data": rows}))
 
         def do_POST(self) -> None:
