@@ -116,7 +116,7 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
     if last >= 2:
         take(knowledge(request, done[0], access, return_state=True))
     if last >= 3:
-        take(generation(request, done[1], return_state=True))
+        take(generation(request, done[1], access, return_state=True))
     if last >= 4:
         access = with_window(request.model, access)
         revision = pin_model(request.model, access)

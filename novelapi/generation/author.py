@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from novelapi.execution.harness import HarnessError, comparison_of, prepare
 from novelapi.execution.pool import Slot
@@ -44,9 +44,9 @@ from novelapi.records.task import Task, TaskInput
 PER_API = 4
 QUOTA = {"easy": 1, "medium": 2, "hard": 1}
 _INPUTS = 20
-_WANTED = 5
-_LEAST = 3
-_VISIBLE = 1
+WANTED = 5
+LEAST = 3
+VISIBLE = 1
 _MOST_SEEDS = 8
 _MOST_FIELDS_TRIED = 24
 _SLOW = "the call does not run (slow)"
@@ -99,6 +99,7 @@ class Author:
         self.candidate = assignment.candidate
         self.bundle = assignment.bundle
         self.owners = assignment.owners
+        self.authorship: Mapping[str, Any] = {"author": "deterministic"}
         self.tasks: list[Task] = []
         self.reasons: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
@@ -330,7 +331,7 @@ class Author:
             raise Rejected("the same as another task")
         self.known.add(text)
         self.taken[task.difficulty] += 1
-        self.tasks.append(sealed(task, origin, seed, harness))
+        self.tasks.append(sealed(task, origin, seed, harness, self.authorship))
 
     def choose(self, draft: Draft | Program) -> Chosen:
         """Run the reference on many inputs and keep a few with different answers.
@@ -342,8 +343,8 @@ class Author:
         answers = trials.answers_of(self.zygote, self.task_of(draft, inputs))
         if isinstance(answers, str):
             raise Rejected(f"the reference does not run ({answers.split(':')[0]})")
-        positions = trials.choose_inputs(inputs, answers, _WANTED)
-        if len(positions) < _LEAST:
+        positions = trials.choose_inputs(inputs, answers, WANTED)
+        if len(positions) < LEAST:
             failed = [trials.explain(answer) for answer in answers if not answer.is_value]
             raise Rejected(
                 "too few inputs with different answers"
@@ -351,7 +352,7 @@ class Author:
                 else "inputs cannot be varied"
             )
         hidden = [
-            TaskInput(args=inputs[position].args, hidden=order >= _VISIBLE) for order, position in enumerate(positions)
+            TaskInput(args=inputs[position].args, hidden=order >= VISIBLE) for order, position in enumerate(positions)
         ]
         values = tuple(answers[position].value for position in positions)
         if draft.guarded and not 0 < values.count(drafts.REFUSED) <= len(values) // 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,10 +102,10 @@ def tolerance(values: tuple[Any, ...]) -> Tolerance | None:
     return Tolerance(rtol=1e-4, atol=1e-6) if kind == "single" else Tolerance(rtol=1e-6, atol=1e-9)
 
 
-def sealed(task: Task, origin: str, seed: str, harness: Harness) -> Task:
+def sealed(task: Task, origin: str, seed: str, harness: Harness, author: Mapping[str, Any]) -> Task:
     """Add what was found by running: expected values, integrity, provenance."""
     provenance = {
-        "author": "deterministic",
+        **author,
         "example": origin,
         "seed": seed,
         "integrity": harness.integrity_reason,

@@ -15,9 +15,13 @@ from novelapi.execution.pool import Died, Pool
 from novelapi.generation import author, checks
 from novelapi.generation.author import Assignment, Written
 from novelapi.generation.duplicates import distinct
+from novelapi.generation.task_author import with_model_inputs, with_model_tasks
+from novelapi.inference.strong import strong_model
 from novelapi.layout import Layout
+from novelapi.ports import Completer
 from novelapi.records.api import Candidate
 from novelapi.records.bundle import KnowledgeBundle
+from novelapi.records.completion import Usage
 from novelapi.records.environment import Environment
 from novelapi.records.rejection import Rejection
 from novelapi.records.request import LibraryRequest
@@ -32,15 +36,23 @@ _CHUNK = 25
 Progress = Callable[[str], None]
 
 
-def generate(request: LibraryRequest, layout: Layout, progress: Progress = lambda _: None) -> StageResult:
+def generate(
+    request: LibraryRequest,
+    layout: Layout,
+    progress: Progress = lambda _: None,
+    strong: Completer | None = None,
+) -> StageResult:
     """Write the tasks of one library; what a killed run had finished is kept.
 
     Args:
         request: library, releases, model, limit.
         layout: where everything lies.
         progress: called with each API that is done.
+        strong: a strong model as author of tasks and inputs (`request.author` says which); null leaves all to the
+            deterministic author.
 
     Raises:
+        EndpointError: the strong model does not answer; what it answered is kept.
         NovelApiError: an environment cannot be built, or the disk is full.
         PrerequisiteError: the sandbox is not to be had.
     """
@@ -51,7 +63,13 @@ def generate(request: LibraryRequest, layout: Layout, progress: Progress = lambd
         model=request.model,
         stage=STAGE,
         version=STAGE_VERSION,
-        spec={"old": request.old, "new": request.new, "harness": HARNESS_VERSION, "limit": request.limit},
+        spec={
+            "old": request.old,
+            "new": request.new,
+            "harness": HARNESS_VERSION,
+            "limit": request.limit,
+            **({"author": request.author} if strong is not None else {}),
+        },
         inputs={name: value for path in sources for name, value in input_digest(path).items()},
     )
     known = run.finished()
@@ -62,15 +80,24 @@ def generate(request: LibraryRequest, layout: Layout, progress: Progress = lambd
     preload = preload_of(bundles.values(), candidates)
     journal = layout.stage(request.library, f".{STAGE}.work", request.model)
     run.begin(journal)
-    written = _write_all(request, env, preload, candidates, bundles, journal, progress)
-    tasks = distinct([task for item in written for task in item.tasks])
+    assignments = _assignments(env, preload, candidates, bundles)
+    written = _write_all(request, assignments, journal, progress)
+    usage = Usage()
+    if strong is None:
+        tasks = distinct([task for item in written for task in item.tasks])
+    else:
+        with strong_model(strong, layout.completions / "cache.sqlite") as (model, asked):
+            written = with_model_tasks(written, assignments, model, request.jobs)
+            tasks = distinct([task for item in written for task in item.tasks])
+            tasks = with_model_inputs(tasks, model, env, preload, request.jobs)
+            usage = asked.usage
     failed = _gold_runs(tasks, env, preload, request.jobs)
     accepted = [task for task in tasks if task.task_id not in failed]
     rejections = _rejections(written, accepted, failed)
     jsonl.write(run.path, (task.to_row() for task in sorted(accepted, key=lambda task: task.task_id)))
     jsonl.write(layout.stage(request.library, REJECTED, request.model), (item.to_row() for item in rejections))
     journal.unlink(missing_ok=True)
-    return run.finish(*_counts(candidates, bundles, accepted, rejections))
+    return run.finish(*_counts(candidates, bundles, accepted, rejections), usage=usage.to_row() if strong else None)
 
 
 def _material(request: LibraryRequest, layout: Layout) -> tuple[dict[str, Candidate], dict[str, KnowledgeBundle]]:
@@ -115,23 +142,27 @@ def new_owners(candidates: dict[str, Candidate]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _write_all(  # noqa: PLR0917 - what a run of the authors is made of
-    request: LibraryRequest,
+def _assignments(
     env: Environment,
     preload: tuple[str, ...],
     candidates: dict[str, Candidate],
     bundles: dict[str, KnowledgeBundle],
-    journal: Path,
-    progress: Progress,
+) -> dict[str, Assignment]:
+    """Return the APIs of which there is knowledge, by name."""
+    owners = new_owners(candidates)
+    return {
+        api: Assignment(candidate=candidates[api], bundle=bundles[api], env=env, preload=preload, owners=owners[api])
+        for api in sorted(bundles)
+        if api in candidates
+    }
+
+
+def _write_all(
+    request: LibraryRequest, assignments: Mapping[str, Assignment], journal: Path, progress: Progress
 ) -> list[Written]:
     """Run the authors of all APIs that are not done yet, each finished one on disk at once."""
     done = {row["api"]: _from_row(row) for row in jsonl.scan(journal)}
-    owners = new_owners(candidates)
-    todo = [
-        Assignment(candidate=candidates[api], bundle=bundles[api], env=env, preload=preload, owners=owners[api])
-        for api in sorted(bundles)
-        if api in candidates and api not in done
-    ]
+    todo = [assignment for api, assignment in assignments.items() if api not in done]
     with jsonl.Appender(journal) as file, Pool(author.write, request.jobs) as pool:
         for index, result in pool.map(todo):
             if isinstance(result, Died):
@@ -139,7 +170,7 @@ def _write_all(  # noqa: PLR0917 - what a run of the authors is made of
             done[result.api] = result
             file.append(_to_row(result))
             progress(result.api)
-    return [done[api] for api in sorted(done) if api in bundles]
+    return [done[api] for api in sorted(done) if api in assignments]
 
 
 def _to_row(written: Written) -> dict[str, Any]:
