@@ -30,6 +30,9 @@ class Cost(Record):
     completion_tokens: float | None
     """Mean tokens of all samples of a task, thinking included; null when they were not counted."""
 
+    turns: float | None
+    """Mean requests behind one sample; null where each took one."""
+
     seconds: float | None
     """Elapsed seconds of the run; null without a manifest."""
 
@@ -54,9 +57,15 @@ def _cost(index: int, run: Run) -> Cost:
         tasks=len(frame),
         prompt_tokens=_mean(frame["prompt_tokens"]),
         completion_tokens=_mean(frame["completion_tokens"]),
+        turns=_turns(run),
         seconds=run.manifest.wall_s if run.manifest else None,
         usd=float(usd) if isinstance(usd, int | float) else None,
     )
+
+
+def _turns(run: Run) -> float | None:
+    agent = run.spec.get("agent") or {}
+    return agent["turns"] / agent["samples"] if agent.get("samples") else None
 
 
 def _mean(column: pl.Series) -> float | None:

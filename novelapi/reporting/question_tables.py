@@ -165,6 +165,7 @@ def cost_table(analysis: Analysis) -> Table:
             "pass_at_1": estimate.pass_at_1.value,
             "prompt_tokens": cost.prompt_tokens,
             "completion_tokens": cost.completion_tokens,
+            "turns": cost.turns,
             "seconds": cost.seconds,
             "usd": cost.usd,
         }
@@ -176,10 +177,14 @@ def cost_table(analysis: Analysis) -> Table:
         Column(key="pass_at_1", title="pass@1 (%)", kind="share"),
         Column(key="prompt_tokens", title="Tokens of a prompt", kind="number"),
         Column(key="completion_tokens", title="Tokens of the answers", kind="number"),
+        Column(key="turns", title="Requests per answer", kind="number"),
         Column(key="seconds", title="Seconds of the run", kind="number"),
         Column(key="usd", title="US dollars", kind="number"),
     ]
-    note = "Means over tasks; a dash where nothing was counted or no price is known."
+    note = (
+        "Means over tasks; requests per answer where the model may be asked more than once; a dash where nothing was "
+        "counted or no price is known."
+    )
     return make_table("costs", "What it cost", columns, rows, note)
 
 
