@@ -217,3 +217,13 @@ def test_a_long_traceback_is_shown_with_its_head_and_its_tail(tmp_path):
     assert len(told) < PROBLEM_CAP + 300
     assert "Traceback" in told
     assert "TypeError: the end" in told
+
+
+def test_answers_of_another_way_of_asking_are_not_taken_for_those_of_this_one(tmp_path):
+    with fake_openai(lambda body, _: [ANSWER]) as server:
+        model = OpenAIModel("tiny", base_url=server.base_url)
+        resumed = []
+        for limit in (3, 3, 4):
+            asker = Search({SEARCH: found}, {TASK.task_id: TASK.api}, max_turns=limit)
+            resumed.append(ask(tmp_path, model, asker)[1].resumed)
+    assert resumed == [0, 1, 0]
