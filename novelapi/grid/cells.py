@@ -80,31 +80,11 @@ def run_cell(
     tasks = asked_tasks(cell, layout)
     folder = layout.cell(cell.experiment, cell.name)
     shown, how = shown_tasks(cell, tasks, layout, open_index)
-    requests = [_request(task, cell.source or cell.model) for task in _one_per_release(tasks)]
-    environment_of = partial(environment_for, layout=layout)
-    with open_asker(
-        cell, tasks, _paths(cell, tasks, layout), layout, open_index=open_index, environment_of=environment_of,
-        jobs=jobs,
-    ) as (asker, about):  # fmt: skip
-        asked = models.ask(
-            models.Asking(
-                tasks={task.task_id: task for task in tasks},
-                shown=shown,
-                completer=with_memory(completer, requests, layout),
-                sampling=cell.sampling,
-                folder=folder,
-                layout=layout,
-                environment_of=environment_of,
-                jobs=jobs,
-                progress=progress,
-                asker=asker,
-            )
-        )
+    asked, about = _ask(
+        cell, tasks, shown, completer, layout, open_index=open_index, jobs=jobs, progress=progress
+    )  # fmt: skip
     flat = [row for own in asked.rows.values() for row in own]
-    if cell.window is not None:
-        how = {**how, "window_from": profile_of(completer).window_from}
-    if about:
-        how = {**how, "agent": {**about, **effort_of(flat)}}
+    how = {**how, **about}
     usage = asked.batch.usage
     if strong is not None:
         flat, agreement, spent = with_opinions(flat, tasks, strong, folder, layout)
@@ -139,6 +119,46 @@ def run_cell(
     jsonl.write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
     counts = {key: int(found[key]) for key in ("pass", "fail", "unscored")}
     return FileResult(path=results.relative_to(layout.home).as_posix(), sha256=file_digest(results), counts=counts)
+
+
+def _ask(
+    cell: Cell,
+    tasks: Sequence[Task],
+    shown: Mapping[str, models.Shown],
+    completer: Completer,
+    layout: Layout,
+    *,
+    open_index: OpenIndex,
+    jobs: int,
+    progress: Callable[[ResultRow], None] | None,
+) -> tuple[models.Asked, dict[str, Any]]:
+    """Ask and score the tasks of a cell as its delivery asks; return that, and what the manifest says of the asking."""
+    requests = [_request(task, cell.source or cell.model) for task in _one_per_release(tasks)]
+    environment_of = partial(environment_for, layout=layout)
+    with open_asker(
+        cell, tasks, _paths(cell, tasks, layout), layout, open_index=open_index, environment_of=environment_of,
+        jobs=jobs,
+    ) as (asker, agent):  # fmt: skip
+        asked = models.ask(
+            models.Asking(
+                tasks={task.task_id: task for task in tasks},
+                shown=shown,
+                completer=with_memory(completer, requests, layout),
+                sampling=cell.sampling,
+                folder=layout.cell(cell.experiment, cell.name),
+                layout=layout,
+                environment_of=environment_of,
+                jobs=jobs,
+                progress=progress,
+                asker=asker,
+            )
+        )
+    about: dict[str, Any] = {}
+    if cell.window is not None:
+        about["window_from"] = profile_of(completer).window_from
+    if agent:
+        about["agent"] = {**agent, **effort_of([row for own in asked.rows.values() for row in own])}
+    return asked, about
 
 
 def _price(usage: Usage) -> dict[str, float]:
