@@ -97,7 +97,7 @@ def _view_of(result, kind, plain, has_fields):
 def conversions(kind, has_fields):
     import inspect
     names = [name for name in sorted(dir(kind)) if name.startswith(("as_", "to_"))]
-    for name in ["toarray", *names, *([] if has_fields else ["mean", "variance"])]:
+    for name in ["toarray", "as_matrix", *names, *([] if has_fields else ["mean", "variance"])]:
         method = getattr(kind, name, None)
         if not callable(method):
             continue

@@ -11,6 +11,9 @@ exec(_KIND, SPACE)
 
 
 class Transform:
+    def as_degrees(self):
+        return 90
+
     def as_matrix(self):
         return [[1, 2], [3, 4]]
 
