@@ -28,6 +28,12 @@ SUBJECTS = {
     "django": ("5.2.13", "django.utils.text.slugify", "from django.utils.text import slugify\n", "def solve(s):", "return slugify(s, allow_unicode=True)", ["'A b'", "'c  d'"]),
     "pydantic": ("2.13.3", "pydantic.TypeAdapter", "from pydantic import TypeAdapter\n", "def solve(x):", "return TypeAdapter(list[int]).validate_python(x)", ["['1']", "(2, 3)"]),
 }  # fmt: skip
+THREADED = {
+    "torch": ("2.11.0", "torch.cat", "import torch\n", "def solve(x):", "return torch.cat([torch.tensor(x), torch.tensor(x)]).tolist()", ["[1.0, 2.0]", "[[3.0]]"]),
+    "polars": ("1.35.2", "polars.concat", "import polars as pl\n", "def solve(x):", "both = pl.concat([pl.DataFrame({'a': x}), pl.DataFrame({'a': x})])\n    return both.group_by('a').agg(pl.len()).sort('a').rows()", ["[1, 2, 2]", "[3]"]),
+    "numba": ("0.62.1", "numba.njit", "import numba\nimport numpy as np\n", "def solve(x):", "def total(a):\n        found = 0.0\n        for i in numba.prange(a.size):\n            found += a[i]\n        return found\n    return float(numba.njit(parallel=True)(total)(np.array(x)))", ["[1.0, 2.0]", "[3.0]"]),
+}  # fmt: skip
+"""Libraries that start threads, or may not be forked once used; measured where they are named."""
 FRESH = """
 import {root}
 {context}
@@ -39,7 +45,7 @@ for _given in ({inputs},):
 
 
 def task_of(library):
-    release, api, context, signature, body, inputs = SUBJECTS[library]
+    release, api, context, signature, body, inputs = (SUBJECTS | THREADED)[library]
     return Task(
         task_id=f"{library}/benchmark", library=library, release=release, api=api, description="-", context_code=context,
         entry_point="solve", signature=signature, reference_solution=f"{signature}\n    {body}\n",
@@ -78,7 +84,7 @@ class Subject:
         return self.slot.zygote(self.env, preload)
 
     def source(self):
-        _, api, context, _, _, inputs = SUBJECTS[self.library]
+        _, api, context, _, _, inputs = (SUBJECTS | THREADED)[self.library]
         return FRESH.format(
             root=api.split(".")[0], context=context, body=self.task.reference_solution, inputs=", ".join(inputs)
         )  # fmt: skip

@@ -59,15 +59,14 @@ def list_environments(*, as_json: JsonOption = False) -> None:
     from novelapi.execution.environments import disk_use
 
     environments = _environments()
-    rows = [
-        {**item.to_row(), "disk_bytes": disk_use(environments.layout.environment(item.key))}
-        for item in environments.list()
-    ]
+    found = environments.list()
+    sizes = [disk_use(environments.layout.environment(item.key)) for item in found]
     if as_json:
-        print_json(rows)
+        print_json([{**item.to_row(), "disk_bytes": size} for item, size in zip(found, sizes, strict=True)])
         return
-    for row in rows:
-        typer.echo(f"{row['key']:50} Python {row['python_version']:8} {row['disk_bytes'] / 1e6:9.1f} MB")
+    for item, size in zip(found, sizes, strict=True):
+        newer = f"  newer, as of {item.undated_before:%Y-%m-%d}: {', '.join(item.undated)}" if item.undated else ""
+        typer.echo(f"{item.key:50} Python {item.python_version:8} {size / 1e6:9.1f} MB{newer}")
 
 
 @env.command()

@@ -10,10 +10,11 @@ import subprocess
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -25,7 +26,11 @@ from novelapi.layout import EnvironmentsLayout
 from novelapi.records.environment import Environment, EnvironmentRequest
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
-_END_OF_TIME = "9999-01-01"
+_NO_WHEEL = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9._-]*)\S* ha(?:s|ve) no usable wheels|`([^`]+)` was filtered by `exclude-newer`"
+)
+_LATER = [timedelta(days=90 * 2**step) for step in range(7)]
+"""How much newer than the library a dependency without a wheel of the time may be, the least that resolves first."""
 _NETWORK = re.compile(
     r"error sending request|failed to fetch|dns error|\b(?:connection|timed out|network)\b", re.IGNORECASE
 )
@@ -43,6 +48,15 @@ def python_environment() -> Environment:
         base_prefix=str(found.prefix),
         python_version=found.version,
     )
+
+
+class UnresolvedError(UsageError):
+    """The resolver found no set of distributions."""
+
+    def __init__(self, message: str, without_wheel: frozenset[str] = frozenset()) -> None:
+        """Keep the normalised names of the distributions that it found no usable wheel of, or only newer ones."""
+        super().__init__(message)
+        self.without_wheel = without_wheel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +82,9 @@ class Environments:
     def build(self, request: EnvironmentRequest) -> Environment:
         """Return the environment of a release; built unless it is there.
 
+        A dependency that had no wheel of the time may be newer, by itself and by as little as resolves, where nothing
+        else does: it stands in the record (`undated`).
+
         Raises:
             UsageError: the index has no such release, or not for this Python.
             IndexUnavailableError: the index did not answer.
@@ -75,7 +92,7 @@ class Environments:
             NovelApiError: the dependencies cannot be resolved or installed, or the disk is full.
         """
         python = find_interpreter(request.requires_python)
-        lock, left_out = self._resolve(request, python)
+        request, lock, left_out = self._resolve(request, python)
         key = f"{canonicalize_name(request.distribution)}-{request.release}-{text_digest(python.version + lock, 12)}"
         with self._guard(key):
             ready = self.find(key)
@@ -88,7 +105,7 @@ class Environments:
             UsageError: the index has no such release, or not for this Python.
             IndexUnavailableError: the index did not answer.
         """
-        return self._resolve(request, find_interpreter(request.requires_python))[0]
+        return self._resolve(request, find_interpreter(request.requires_python))[1]
 
     def find(self, key: str) -> Environment | None:
         """Return a complete environment by its key."""
@@ -134,40 +151,69 @@ class Environments:
                 found.append(path)
         return found
 
-    def _resolve(self, request: EnvironmentRequest, python: Interpreter) -> tuple[str, tuple[str, ...]]:
-        """Return the lock file for a request and the extras that found no place in it.
+    def _resolve(
+        self, request: EnvironmentRequest, python: Interpreter
+    ) -> tuple[EnvironmentRequest, str, tuple[str, ...]]:
+        """Return the request as it could be met, its lock file, and the extras that found no place in it.
 
         Of a release that comes as a wheel only the dependencies are resolved; its own line names the wheel's digest.
         """
         name = f"{canonicalize_name(request.distribution)}-{request.release}"
         own = f"{request.distribution}=={request.release}"
         main = [*([] if request.wheel else [own]), *request.requirements]
-        lock = self._compile(name, main, request, python, request.before) if main else ""
-        left_out: list[str] = []
+        request, lock = self._dated(name, main, request, python) if main else (request, "")
         later = request.extras_before or request.before
+        left_out: list[str] = []
         for extra in request.extras:
             # what the library itself resolved to is a constraint, so an extra can only come beside it
             try:
                 lock = self._compile(name, [*pins(lock), extra], request, python, later)
-            except UsageError:
+            except UnresolvedError:
                 left_out.append(extra)
         if request.wheel is not None:
             lock += f"{own} \\\n    --hash=sha256:{file_digest(Path(request.wheel))}\n"
-        return lock, tuple(left_out)
+        return request, lock, tuple(left_out)
+
+    def _dated(
+        self, name: str, requirements: Sequence[str], request: EnvironmentRequest, python: Interpreter
+    ) -> tuple[EnvironmentRequest, str]:
+        """Lock with dependencies of the time; those that the resolver names as without a wheel may be newer.
+
+        Raises:
+            UnresolvedError: the first refusal.
+        """
+        pinned = {canonicalize_name(Requirement(text).name) for text in requirements}
+        first: UnresolvedError | None = None
+        for later in _LATER:
+            request = request.model_copy(update={"undated": (), "undated_before": request.before + later})
+            while True:
+                try:
+                    return request, self._compile(name, requirements, request, python, request.before)
+                except UnresolvedError as error:
+                    first = first or error
+                    more = error.without_wheel - pinned - set(request.undated)
+                    if not more:
+                        break
+                    request = request.model_copy(update={"undated": tuple(sorted({*request.undated, *more}))})
+            if not request.undated:
+                break
+        assert first is not None
+        raise first
 
     def _compile(
         self, name: str, requirements: Sequence[str], request: EnvironmentRequest, python: Interpreter, moment: datetime
     ) -> str:
         before = moment.isoformat()
         spec: dict[str, object] = {"requirements": list(requirements), "before": before, "python": python.version}
-        if request.undated:
-            spec["undated"] = sorted(request.undated)
+        newer = [f"{name}={(request.undated_before or moment).isoformat()}" for name in request.undated]
+        if newer:
+            spec["newer"] = newer
         path = self.layout.resolution(f"{name}-{digest(spec, 12)}")
         if path.exists():
             return path.read_text("utf-8")
         arguments = ["pip", "compile", "-", "--python", str(python.path), "--exclude-newer", before]
-        for item in request.undated:
-            arguments += ["--exclude-newer-package", f"{item}={_END_OF_TIME}"]
+        for item in newer:
+            arguments += ["--exclude-newer-package", item]
         arguments += ["--generate-hashes", "--no-header", "--no-annotate", "--no-build", "--no-strip-extras"]
         arguments += ["--no-emit-index-url", "--no-emit-find-links"]
         done = self._uv([*arguments, *self._index()], "".join(f"{line}\n" for line in requirements))
@@ -201,6 +247,8 @@ class Environments:
                 distributions=installed_distributions(aside),
                 lock_sha=file_digest(lock_path),
                 left_out=left_out,
+                undated=request.undated,
+                undated_before=request.undated_before if request.undated else None,
             )
             jsonl.write_text(aside / "environment.json", env.model_dump_json(indent=1))
             shutil.rmtree(folder, ignore_errors=True)  # an incomplete one, or it would have been found
@@ -310,7 +358,8 @@ def _resolution_error(requirement: str, stderr: str) -> NovelApiError:
     if _NETWORK.search(message):
         return _failure(f"resolving {requirement}", stderr)
     cause = message.partition(" hint: ")[0]  # hints are about uv's own options
-    return UsageError(f"{requirement} cannot be installed here: {_tail(cause)}")
+    without = frozenset(canonicalize_name(one or other) for one, other in _NO_WHEEL.findall(message))
+    return UnresolvedError(f"{requirement} cannot be installed here: {_tail(cause)}", without)
 
 
 def _failure(action: str, stderr: str) -> NovelApiError:

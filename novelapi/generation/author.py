@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from novelapi.execution.harness import HarnessError, comparison_of, prepare
 from novelapi.execution.pool import Slot
 from novelapi.execution.zygote import Zygote
 from novelapi.generation import drafts, options, programs, trials
+from novelapi.generation.assignment import Assignment, Written
 from novelapi.generation.compose import steps_for
 from novelapi.generation.describe import UNTOLD, leaks, says_no_argument
 from novelapi.generation.drafts import Draft
@@ -36,9 +37,6 @@ from novelapi.generation.sealing import (
 from novelapi.generation.seeds import Seed
 from novelapi.generation.shrinking import shrink
 from novelapi.generation.trials import ResultKind
-from novelapi.records.api import Candidate
-from novelapi.records.bundle import KnowledgeBundle
-from novelapi.records.environment import Environment
 from novelapi.records.task import Task, TaskInput
 
 PER_API = 4
@@ -52,28 +50,6 @@ _MOST_FIELDS_TRIED = 24
 _SLOW = "the call does not run (slow)"
 _MOST_SLOW = 3
 """Seeds that may cost too much before an API is given up: each trial of one takes seconds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Assignment:
-    """One API to write tasks for."""
-
-    candidate: Candidate
-    bundle: KnowledgeBundle
-    env: Environment
-    preload: tuple[str, ...]
-    owners: tuple[str, ...] = ()
-    """Paths of the API's class, where that is new as well: the context cannot hold it, the solution makes it."""
-
-
-@dataclass(kw_only=True)
-class Written:
-    """What came out for one API."""
-
-    api: str
-    tasks: list[Task] = field(default_factory=list)
-    reasons: dict[str, int] = field(default_factory=dict)
-    """Rejected drafts by reason."""
 
 
 _AnyDraft = TypeVar("_AnyDraft", Draft, Program)
@@ -96,7 +72,7 @@ class Author:
     def __init__(self, zygote: Zygote, assignment: Assignment) -> None:
         """Start with nothing."""
         self.zygote = zygote
-        self.candidate = assignment.candidate
+        self.candidate = assignment.named_candidate
         self.bundle = assignment.bundle
         self.owners = assignment.owners
         self.authorship: Mapping[str, Any] = {"author": "deterministic"}

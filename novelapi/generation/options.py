@@ -32,6 +32,9 @@ def with_options(candidate: Candidate, bundle: KnowledgeBundle, seed: Seed) -> I
         and parameter.kind in ("keyword_only", "positional_or_keyword")
     ]
     values = {parameter.name: values_for(parameter, known.get(parameter.name), seed)[:_MOST] for parameter in able}
+    if "axes" in changed & values.keys():
+        for value in ("(0,)", "(1,)"):  # what is given per axis has to be one for all, or does not fit fewer axes
+            yield _extended(_one_for_all_axes(seed), ("axes", value))
     ordered = sorted(able, key=lambda item: item.name not in changed)
     for parameter in ordered:
         for value in values[parameter.name]:
@@ -47,6 +50,19 @@ def with_options(candidate: Candidate, bundle: KnowledgeBundle, seed: Seed) -> I
 def _extended(seed: Seed, *options: tuple[str, str]) -> Seed:
     more = [Argument(text=value, keyword=name, parameter=name) for name, value in options]
     return replace(seed, arguments=(*seed.arguments, *more))
+
+
+def _one_for_all_axes(seed: Seed) -> Seed:
+    """Return a seed whose arguments that hold a number per axis, all equal, hold that number alone: `(3, 3)` is 3."""
+    return replace(seed, arguments=tuple(replace(item, text=_repeated(item.text)) for item in seed.arguments))
+
+
+def _repeated(text: str) -> str:
+    node = ast.parse(text, mode="eval").body
+    if not isinstance(node, ast.Tuple) or not all(isinstance(item, ast.Constant) for item in node.elts):
+        return text
+    found = {ast.unparse(item) for item in node.elts}
+    return found.pop() if len(found) == 1 else text
 
 
 def values_for(parameter: Parameter, known: KnownParameter | None, seed: Seed) -> list[str]:

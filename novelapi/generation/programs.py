@@ -235,16 +235,25 @@ def _shown(node: ast.stmt) -> Iterator[str]:
         function = node.value.func
         if isinstance(function, ast.Name) and function.id == "print":
             for argument in node.value.args:
-                inner = argument
-                if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "repr":
-                    inner = inner.args[0]
-                yield ast.unparse(inner)
+                yield from _printed(argument)
             return
     if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant | ast.Yield | ast.Await):
         yield ast.unparse(node.value)
     elif isinstance(node, ast.Assert):
         test = node.test
         yield ast.unparse(test.left if isinstance(test, ast.Compare) else test)
+
+
+def _printed(argument: ast.expr) -> Iterator[str]:
+    """Yield what an argument of `print` shows: itself, what `repr` is of, the values in an f-string."""
+    if isinstance(argument, ast.JoinedStr):
+        for part in argument.values:
+            if isinstance(part, ast.FormattedValue):
+                yield ast.unparse(part.value)
+    elif isinstance(argument, ast.Call) and isinstance(argument.func, ast.Name) and argument.func.id == "repr":
+        yield ast.unparse(argument.args[0])
+    else:
+        yield ast.unparse(argument)
 
 
 def _split(

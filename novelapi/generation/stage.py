@@ -13,7 +13,7 @@ from novelapi.discovery.requests import release_environments
 from novelapi.execution.harness import HARNESS_VERSION
 from novelapi.execution.pool import Died, Pool
 from novelapi.generation import author, checks
-from novelapi.generation.author import Assignment, Written
+from novelapi.generation.assignment import Assignment, Written
 from novelapi.generation.duplicates import distinct
 from novelapi.generation.task_author import with_model_inputs, with_model_tasks
 from novelapi.inference.strong import strong_model
@@ -30,7 +30,7 @@ from novelapi.records.task import Task
 
 STAGE = "stage3_tasks"
 REJECTED = "stage3_rejected"
-STAGE_VERSION = 7
+STAGE_VERSION = 8
 _CHUNK = 25
 
 Progress = Callable[[str], None]

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from novelapi.execution.pool import Died, Pool
-from novelapi.generation.author import PER_API, QUOTA, Assignment, Written
+from novelapi.generation.assignment import Assignment, Written
+from novelapi.generation.author import PER_API, QUOTA
 from novelapi.generation.written import MOST_INPUTS, InputProposal, Proposal, admit_inputs, admit_tasks
 from novelapi.inference.roles import WrittenInputs, WrittenTasks
 from novelapi.inference.strong import StrongModel

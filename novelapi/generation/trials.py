@@ -61,10 +61,10 @@ def _kind_of_result(result):
             continue
         if value is not None and not callable(value) and plain(value):
             fields.append(field)
-    return ["object", name, fields, _view_of(result, kind, plain)]
+    return ["object", name, fields, _view_of(result, kind, plain, bool(fields))]
 
 
-def _view_of(result, kind, plain):
+def _view_of(result, kind, plain, has_fields):
     def has(name):
         return callable(getattr(kind, name, None))
     views = []
@@ -78,6 +78,7 @@ def _view_of(result, kind, plain):
         views.append("list({})")
     if isinstance(result, str):
         views.append("str({})")
+    views += ["{}." + name + "()" for name in conversions(kind, has_fields)]
     for view in views:
         try:
             value = eval(view.format("result"), {"result": result})
@@ -91,6 +92,21 @@ def _view_of(result, kind, plain):
         return ""
     text = str(result)
     return "str({})" if 0 < len(text) < 400 and "(" not in text and text[0] != "<" else ""
+
+
+def conversions(kind, has_fields):
+    import inspect
+    names = [name for name in sorted(dir(kind)) if name.startswith(("as_", "to_"))]
+    for name in ["toarray", "as_matrix", *names, *([] if has_fields else ["mean", "variance"])]:
+        method = getattr(kind, name, None)
+        if not callable(method):
+            continue
+        try:
+            parameters = list(inspect.signature(method).parameters.values())[1:]
+        except (TypeError, ValueError):
+            continue
+        if not [item for item in parameters if item.default is item.empty and not item.kind.name.startswith("VAR_")]:
+            yield name
 
 
 def dataclass_like(kind):

@@ -16,7 +16,7 @@ from novelapi.knowledge.leakage import normalised_calls
 from novelapi.knowledge.material import Facts, Material
 from novelapi.knowledge.objects import Objects
 from novelapi.knowledge.snippets import script_of
-from novelapi.knowledge.surroundings import needs_network, served, with_file
+from novelapi.knowledge.surroundings import needs_network, served, with_file, without_extras
 from novelapi.knowledge.targets import Target
 from novelapi.knowledge.trials import Program, Trial, run_programs
 from novelapi.records.bundle import Exemplar, Surface
@@ -180,9 +180,12 @@ class _Bench:
                 yield Draft(code=f"{setup}\n\n{draft.code}", source=draft.source, origin=draft.origin)
 
     def surrounded(self, attempt: Attempt) -> Iterator[Draft]:
-        """Yield programs that failed for want of a network or a file, with a server or a file of their own."""
+        """Yield programs that failed for want of a network, a file or an extra: with their own, or without it."""
         for draft, trial in attempt.failed:
-            code = served(draft.code) if needs_network(trial) else with_file(draft.code, trial.error_message)
+            if needs_network(trial):
+                code = served(draft.code)
+            else:
+                code = without_extras(draft.code, trial) or with_file(draft.code, trial.error_message)
             if code is not None:
                 yield Draft(code=code, source=draft.source, origin=draft.origin)
 

@@ -11,9 +11,13 @@ from novelapi.knowledge import synthesis
 from novelapi.knowledge.corpus import Corpus
 from novelapi.knowledge.drafts import makers
 from novelapi.knowledge.material import Facts, Material
+from novelapi.knowledge.surroundings import without_extras
 from novelapi.knowledge.targets import Target
 from novelapi.knowledge.trials import Program, Trial, run_programs
 from novelapi.records.bundle import KnownParameter
+
+_SHOWN = 4
+"""Places per wanted class in which documents make one."""
 
 PER_CLASS = 3
 """Programs that are kept per class."""
@@ -55,7 +59,8 @@ def find_objects(
     Raises:
         PrerequisiteError: bubblewrap is missing.
     """
-    codes = [draft.code for draft in makers(corpus.makers(), material.roots, facts)]
+    shown = [place for api in sorted(owners) for place in corpus.places(api)[:_SHOWN]]
+    codes = [draft.code for draft in makers([*corpus.makers(), *shown], material.roots, facts)]
     documented = set(codes)
     for owner, parameters in owners.values():
         found = synthesis.from_scratch(owner, parameters, (), facts, corpus.values)
@@ -67,7 +72,9 @@ def find_objects(
         if not trials[code].ok
         for repaired in itertools.islice(synthesis.repaired(code, trials[code].error_message), 2)
     ]
-    trials |= _run(material, repairs)
+    shorter = [without_extras(code, trial) for code, trial in trials.items() if not trial.ok]
+    documented |= {code for code in shorter if code is not None}
+    trials |= _run(material, [*repairs, *(code for code in shorter if code is not None)])
     by_class: dict[str, list[Maker]] = defaultdict(list)
     made_up = {code for code in trials if code not in documented}
     for code, trial in sorted(trials.items(), key=lambda item: (item[0] in made_up, len(item[0]), item[0])):

@@ -29,9 +29,11 @@ def surface_of(
     """
     described = {name: item for doc in reversed(docs) for name, item in doc.parameters.items()}
     parameters, signature = candidate.parameters, candidate.signature
+    text = docs[0].text if docs else ""
     if not parameters and signature is None:
-        text = docs[0].text if docs else ""
         parameters, signature = _from_docstring(candidate, text, described, facts)
+    elif _hands_on(parameters):
+        parameters, signature = _from_first_line(candidate, text) or (parameters, signature)
     known = tuple(_known(item, described, documented) for item in parameters)
     returns = _annotation_of_result(signature) or next((doc.returns for doc in docs if doc.returns), None)
     returns = inline(returns) if returns else None
@@ -108,19 +110,33 @@ def _annotation_of_result(signature: str | None) -> str | None:
 def _from_docstring(
     candidate: Candidate, text: str, described: Mapping[str, DocumentedParameter], facts: Mapping[str, Any]
 ) -> tuple[tuple[Parameter, ...], str | None]:
-    """Read the signature that compiled functions print as the first line of their docstring."""
-    leaf = candidate.api.rsplit(".", 1)[-1]
-    texts = [facts.get("signature") or ""]
-    match = re.match(rf"\s*(?:\w+\.)*{re.escape(leaf)}(\(.*?\))\s*(?:->.*)?(?:\n\s*\n|$)", text, re.DOTALL)
-    if match:
-        texts.append(match.group(1))
-    for item in texts:
-        signature = _optional_brackets(item)
-        tree = parse_or_none(f"def f{signature}: ...") if signature else None
-        if tree is not None and isinstance(tree.body[0], ast.FunctionDef):
-            return _parameters(tree.body[0].args), signature
+    """Return the signature of a compiled function, or else the parameters that its docstring names."""
+    found = _read(facts.get("signature") or "") or _from_first_line(candidate, text)
+    if found is not None:
+        return found
     names = [name for name in described if name.isidentifier()]
     return tuple(Parameter(name=name, kind="positional_or_keyword") for name in names), None
+
+
+def _hands_on(parameters: Sequence[Parameter]) -> bool:
+    """Whether a signature only says that everything is handed on: `(*args, **kwargs)`."""
+    return bool(parameters) and all(item.kind.startswith("var_") for item in parameters)
+
+
+def _from_first_line(candidate: Candidate, text: str) -> tuple[tuple[Parameter, ...], str] | None:
+    """Read the signature in the first line of a docstring; null when there is none."""
+    leaf = candidate.api.rsplit(".", 1)[-1]
+    match = re.match(rf"\s*(?:\w+\.)*{re.escape(leaf)}(\(.*?\))\s*(?:->.*)?(?:\n\s*\n|$)", text, re.DOTALL)
+    return _read(match.group(1)) if match else None
+
+
+def _read(text: str) -> tuple[tuple[Parameter, ...], str] | None:
+    """Return the parameters of a signature in the notation of docstrings, and the signature as Python."""
+    signature = _optional_brackets(text)
+    tree = parse_or_none(f"def f{signature}: ...") if signature else None
+    if tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return None
+    return _parameters(tree.body[0].args), signature
 
 
 def parameters_of(signature: str | None) -> tuple[KnownParameter, ...]:

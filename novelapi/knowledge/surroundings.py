@@ -76,3 +76,31 @@ def with_file(code: str, message: str) -> str | None:
 def _asserted(code: str) -> list[ast.Constant]:
     statements = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Assert)]
     return [part for node in statements for part in ast.walk(node) if isinstance(part, ast.Constant)]
+
+
+def without_extras(code: str, trial: Trial) -> str | None:
+    """Return a program without the lines that asked for something that is not installed; null when it needs them.
+
+    A statement that only calls something (`x.plot()`) can go, and with it all others that call the same.
+    """
+    if trial.error_type not in ("ModuleNotFoundError", "ImportError") or trial.error_line is None:
+        return None
+    tree = ast.parse(code)
+    failed = [item for item in tree.body if item.lineno <= trial.error_line <= (item.end_lineno or item.lineno)]
+    names = {_called(item) for item in failed} - {None}
+    gone = [item for item in tree.body if _called(item) in names]
+    if not names or len(gone) == len(tree.body):
+        return None
+    lines = code.split("\n")
+    for statement in gone:
+        for number in range(statement.lineno - 1, statement.end_lineno or statement.lineno):
+            lines[number] = ""
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n") + "\n"
+
+
+def _called(statement: ast.stmt) -> str | None:
+    """Return the last part of the name that a statement calls, where it does nothing else."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return None
+    function = statement.value.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)

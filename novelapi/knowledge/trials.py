@@ -63,6 +63,8 @@ class Trial:
     """Type of the exception that ended it."""
     error_message: str
     """Its message."""
+    error_line: int | None = None
+    """The program's line that it came from, from 1, or null."""
     output: str
     """What it printed and what its top-level expressions evaluated to."""
     calls: tuple[ObservedCall, ...]
@@ -140,6 +142,7 @@ def _trial(row: Mapping[str, Any]) -> Trial:
         ok=row["ok"],
         error_type=error.get("type"),
         error_message=error.get("message", ""),
+        error_line=error.get("line"),
         output=row["output"],
         calls=calls,
         objects={name: tuple(classes) for name, classes in row.get("objects", {}).items()},

@@ -25,7 +25,10 @@ class EnvironmentRequest(Record):
     """Only files that were uploaded before this moment are considered, UTC."""
 
     undated: tuple[str, ...] = ()
-    """Distributions of which files of any age are considered."""
+    """Distributions of which newer files are considered."""
+
+    undated_before: datetime | None = None
+    """Files of these that were uploaded before this moment are considered, UTC; null for the moment of the rest."""
 
     requires_python: str | None = None
     """Versions of Python that the release admits."""
@@ -75,3 +78,9 @@ class Environment(Record):
 
     left_out: tuple[str, ...] = ()
     """Requested extras that could not be had beside the rest."""
+
+    undated: tuple[str, ...] = ()
+    """Dependencies that may be newer than the release, since none of its time has a wheel for this Python."""
+
+    undated_before: datetime | None = None
+    """The moment as of which these were chosen, UTC."""

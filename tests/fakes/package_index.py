@@ -12,7 +12,7 @@ import json
 import tarfile
 import threading
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -159,12 +159,14 @@ def package(source: str) -> dict[str, str]:
     }
 
 
-def wheel(name: str, version: str, files: Mapping[str, str], metadata: str = "") -> bytes:
+def wheel(name: str, version: str, files: Mapping[str, str], requires: Sequence[str] = (), metadata: str = "") -> bytes:
     """Return a wheel of pure Python files; `metadata` are further lines of its header."""
     info = f"{name}-{version}.dist-info"
+    needed = "".join(f"Requires-Dist: {item}\n" for item in requires)
+    head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: >=3.9\n"
     content = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: >=3.9\n{metadata}",
+        f"{info}/METADATA": head + needed + metadata,
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     rows = []
@@ -199,10 +201,12 @@ class PackageIndex:
     uploaded: dict[str, str] = field(default_factory=dict)
     answering: bool = True
 
-    def add(self, name: str, version: str, files: Mapping[str, str], uploaded: str) -> None:
+    def add(
+        self, name: str, version: str, files: Mapping[str, str], uploaded: str, requires: Sequence[str] = ()
+    ) -> None:
         """Publish one release as a wheel and a source archive."""
         for filename, content in (
-            (f"{name}-{version}-py3-none-any.whl", wheel(name, version, files)),
+            (f"{name}-{version}-py3-none-any.whl", wheel(name, version, files, requires)),
             (f"{name}-{version}.tar.gz", sdist(name, version, files)),
         ):
             self.files[filename] = content

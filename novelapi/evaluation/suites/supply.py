@@ -27,7 +27,6 @@ from novelapi.execution.interpreters import Interpreter, installed_interpreters,
 from novelapi.records.environment import Environment, EnvironmentRequest
 
 _PATH = re.compile(r"(?:file://)?/[^\s:,'\"`)]+")
-_NO_WHEEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\S* ha(?:s|ve) no usable wheels")
 _OLDEST = Version("3.7")
 
 
@@ -77,36 +76,15 @@ class Supply:
         for python, python_note in self._pythons(need):
             for before, date_note in moments:
                 try:
-                    env, undated = self._build(_request(need, python, before))
+                    env = self.workspace.environments.build(_request(need, python, before))
                 except UsageError as error:
                     first = first or _plain(str(error))
                     continue
-                newer = f"{', '.join(undated)} of any age, without a wheel of the time" if undated else ""
-                notes = tuple(note for note in (python_note, date_note, newer) if note)
+                notes = tuple(note for note in (python_note, date_note, _newer(env)) if note)
                 if need.runner and need.runner not in env.distributions:
                     return Supplied(env=None, reason=f"{need.runner} cannot be had beside it", notes=notes)
                 return Supplied(env=env, notes=notes)
         return Supplied(env=None, reason=first or "no Python is installed")
-
-    def _build(self, request: EnvironmentRequest) -> tuple[Environment, tuple[str, ...]]:
-        """Return the environment, and the dependencies that had no wheel of their time.
-
-        Raises:
-            UsageError: it cannot be resolved; the first refusal.
-        """
-        pinned = {canonicalize_name(Requirement(text).name) for text in request.requirements}
-        pinned.add(canonicalize_name(request.distribution))
-        refused: UsageError | None = None
-        while True:
-            try:
-                return self.workspace.environments.build(request), request.undated
-            except UsageError as error:
-                refused = refused or error
-                names = {canonicalize_name(name) for name in _NO_WHEEL.findall(str(error))}
-                more = names - pinned - set(request.undated)
-                if not more:
-                    raise refused from error
-                request = request.model_copy(update={"undated": (*request.undated, *sorted(more))})
 
     def _pythons(self, need: Need) -> Iterator[tuple[Interpreter, str]]:
         """Yield interpreters in the order in which they are tried, with what to note."""
@@ -147,6 +125,13 @@ class Supply:
         if not exact:
             return None
         return find_release(parsed.name, self.workspace.releases(parsed.name), exact[0])
+
+
+def _newer(env: Environment) -> str:
+    """Tell which dependencies are newer than the rest."""
+    if not env.undated:
+        return ""
+    return f"{', '.join(env.undated)} as of {env.undated_before:%Y-%m-%d}, without a wheel of the time"
 
 
 def _request(need: Need, python: Interpreter, before: datetime) -> EnvironmentRequest:

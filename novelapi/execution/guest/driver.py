@@ -29,15 +29,19 @@ class Failed(Exception):
         self.error = error
 
 
-def run(sock):
-    """Serve one conversation; returns when the judge hangs up."""
+def run(sock, limit_memory):
+    """Serve one conversation; returns when the judge hangs up.
+
+    `limit_memory` is called once, when everything that is ours was imported and before a completion is compiled or a
+    call of one is made.
+    """
     channel = Channel(sock)
     try:
         start = channel.receive()
         if start["op"] == "server":
-            serve(channel, start)
+            serve(channel, start, limit_memory)
         else:
-            Candidate(channel, start).serve()
+            Candidate(channel, start).serve(limit_memory)
     except Closed:
         pass
 
@@ -90,7 +94,7 @@ def find_targets(specs):
     return [PRIMED.get(spec["api"]) or targets.resolve(spec["api"]) for spec in specs]
 
 
-def serve(channel, start):
+def serve(channel, start, limit_memory):
     """Be the server of real calls."""
     namespace = make_module("solution").__dict__
     try:
@@ -106,6 +110,7 @@ def serve(channel, start):
     parameters = server.parameters_of(start["signature"], namespace)
     server.reseed(start["seed"])
     worker = server.Server(channel, found, namespace, requirements, parameters, start["stub"], start["seed"])
+    limit_memory()
     channel.send({"op": "ready"})
     worker.serve()
 
@@ -122,9 +127,12 @@ class Candidate:
         self.codes = frozenset()
         self.parameters = None
 
-    def serve(self):
-        if not self.prepare():
+    def serve(self, limit_memory):
+        surveys = self.prepare()
+        if surveys is None:
             return
+        limit_memory()
+        self.channel.send({"op": "ready", "surveys": surveys})
         handlers = {"load": self.load, "input": self.input, "script": self.script, "modules": self.modules}
         while True:
             request = self.channel.receive()
@@ -138,7 +146,7 @@ class Candidate:
                 self.channel.send(answer)
 
     def prepare(self):
-        """Install the spies and run the context."""
+        """Install the spies and run the context; returns what the targets are, or None if that failed."""
         start = self.start
         stage = "target"
         try:
@@ -155,16 +163,15 @@ class Candidate:
             self.host.inside = False
         except targets.NotFound as error:
             self.channel.send({"op": "failed", "stage": stage, "error": evidence.error_of(error)})
-            return False
+            return None
         except Failed as failed:
             self.channel.send({"op": "failed", "stage": failed.stage, "error": evidence.error_of(failed.error)})
-            return False
+            return None
         self.host.requirements = {number: spec["required"] for number, spec in enumerate(start["specs"])}
         self.parameters = server.parameters_of(start["signature"], self.namespace)
         self.context_names = dict(self.namespace)
         self.host.environment = dict(self.namespace)
-        self.channel.send({"op": "ready", "surveys": surveys})
-        return True
+        return surveys
 
     def load(self, request):
         execute(request["code"], evidence.COMPLETION, self.namespace, "load")

@@ -67,6 +67,21 @@ def rss_kb():
         return int(file.read().split()[1]) * 4
 
 
+def set_limit(name, value):
+    """Set a resource limit for good, or leave a stricter one."""
+    kind = getattr(resource, name)
+    _, hard = resource.getrlimit(kind)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def limit_memory(more):
+    """Allow so many bytes of address space on top of what is mapped: a fresh process has imported the library by then."""
+    with open("/proc/self/statm") as file:
+        virtual = int(file.read().split()[0]) * 4096
+    set_limit("RLIMIT_AS", virtual + more)
+
+
 class Zygote:
     """The parent."""
 
@@ -150,7 +165,7 @@ class Zygote:
             code = 70
             try:
                 self.become_child(request, fds)
-                driver.run(socket.socket(fileno=fds[0]))
+                driver.run(socket.socket(fileno=fds[0]), lambda: limit_memory(request["limits"]["memory_bytes"]))
                 code = 0
             finally:
                 os._exit(code)
@@ -187,16 +202,11 @@ class Zygote:
             os.close(self.own_pids)
         if self.users:
             self.users[request["role"]].enter()
-        with open("/proc/self/statm") as file:
-            virtual = int(file.read().split()[0]) * 4096
         for name, value in (
-            ("RLIMIT_CPU", limits["cpu_s"]), ("RLIMIT_AS", virtual + limits["memory_bytes"]), ("RLIMIT_FSIZE", limits["file_bytes"]),
+            ("RLIMIT_CPU", limits["cpu_s"]), ("RLIMIT_FSIZE", limits["file_bytes"]),
             ("RLIMIT_NOFILE", limits["files"]), ("RLIMIT_NPROC", limits["processes"]), ("RLIMIT_CORE", 0),
         ):  # fmt: skip
-            kind = getattr(resource, name)
-            _, hard = resource.getrlimit(kind)
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(kind, (value, value))
+            set_limit(name, value)
         if self.isolate or self.users:
             self.drop_privileges(self.users.get(request["role"]))
         check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")

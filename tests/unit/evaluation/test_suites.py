@@ -250,8 +250,8 @@ class FakeRelease:
 class FakeWorkspace:
     """Stands for index and resolver: refuses what the test says, and records what it was asked."""
 
-    def __init__(self, refuse):
-        self.refuse, self.asked = refuse, []
+    def __init__(self, refuse, undated):
+        self.refuse, self.undated, self.asked = refuse, undated, []
         self.environments = self
 
     def releases(self, _):
@@ -264,19 +264,20 @@ class FakeWorkspace:
             raise UsageError(reason)
         from novelapi.execution.environments import python_environment
 
-        return python_environment().model_copy(update={"distributions": {"pytest": "7"}})
+        more = {"distributions": {"pytest": "7"}, "undated": self.undated, "undated_before": FakeRelease.last}
+        return python_environment().model_copy(update=more)
 
 
 NEED = Need(library="shapes", release="1.0", python="3.10", extras=("pytest==7; python_version > '3.9'", "numpy==1; python_version < '3.9'"), runner="pytest")  # fmt: skip
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def supplied(monkeypatch, refuse, *, installed=("3.9.1", "3.10.2"), need=NEED):
+def supplied(monkeypatch, refuse, *, installed=("3.9.1", "3.10.2"), need=NEED, undated=()):
     from pathlib import Path
 
     pythons = [Interpreter(Path("/nowhere"), version) for version in installed]
     monkeypatch.setattr(supply, "installed_interpreters", lambda: iter(pythons))
-    workspace = FakeWorkspace(refuse)
+    workspace = FakeWorkspace(refuse, undated)
     return Supply(workspace=workspace, now=NOW).environment(need), workspace.asked
 
 
@@ -303,13 +304,9 @@ def test_another_python_is_tried_last_and_on_record(monkeypatch):
     assert found.notes == ("Python 3.9.1, as the declared 3.10 has no environment for it",)
 
 
-def test_only_the_dependency_without_a_wheel_may_be_newer(monkeypatch):
-    def refuse(request):
-        return None if request.undated else "Because all versions of trees have no usable wheels and shapes needs trees"
-
-    found, asked = supplied(monkeypatch, refuse)
-    assert [item.undated for item in asked] == [(), ("trees",)]
-    assert found.notes == ("trees of any age, without a wheel of the time",)
+def test_a_dependency_that_is_newer_than_declared_is_on_record(monkeypatch):
+    found, _ = supplied(monkeypatch, lambda _: None, undated=("trees",))
+    assert found.notes == ("trees as of 2021-01-01, without a wheel of the time",)
 
 
 def test_a_row_without_an_environment_has_the_first_refusal_without_paths(monkeypatch):

@@ -3,6 +3,7 @@
 import pytest
 
 from novelapi.generation.mining import mine_example
+from tests.fakes.bundles import numpy_bundle
 from tests.unit.generation.examples import candidate, example
 
 NUMPY = "import numpy as np\n"
@@ -65,3 +66,16 @@ def test_methods_of_objects():
     found = mine_example(target, example(f"{MODEL}m = Model(x=1)\nm.dump()\nm.dump()"))
     assert found[0].call({}) == "Model(x=1).dump()"
     assert len(found) == 1  # the second stands after a call that may have changed it
+
+
+def test_parameters_are_named_by_the_documentation_where_the_signature_hands_everything_on():
+    from novelapi.generation.assignment import Assignment
+    from novelapi.records.api import Parameter
+
+    bundle = numpy_bundle()
+    parameters = (Parameter(name="args", kind="var_positional"), Parameter(name="kwargs", kind="var_keyword"))
+    handed_on = candidate().model_copy(update={"parameters": parameters})
+    given = Assignment(candidate=handed_on, bundle=bundle, env=None, preload=())
+    assert [item.name for item in given.named_candidate.parameters] == [item.name for item in bundle.surface.parameters]
+    own = Assignment(candidate=candidate(), bundle=bundle, env=None, preload=())
+    assert own.named_candidate is own.candidate

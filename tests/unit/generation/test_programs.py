@@ -142,3 +142,9 @@ def test_whose_class_is_new():
     }
     found = new_owners(known)
     assert {api: owners for api, owners in found.items() if owners} == {"lib.Rotation.joined": ("lib.Rotation",)}
+
+
+def test_values_in_printed_text_are_answers():
+    program = one("import lib\nx = lib.field_check([1, 2])\nprint(f'a: {x.a:.2f}, field_check: {x.b}', repr(x.c))\n")
+    assert program.shown == ("shown_1", "shown_2", "shown_3")
+    assert program.blanked() is not None, "text that is only printed names nothing"

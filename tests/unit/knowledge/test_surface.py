@@ -69,3 +69,18 @@ def test_compiled_functions_print_their_signature():
         ("axes", "keyword_only", "..."),
         ("axis", "keyword_only", "..."),
     ]
+
+
+def test_a_signature_that_hands_everything_on_gives_way_to_the_documented_one():
+    parameters = (Parameter(name="args", kind="var_positional"), Parameter(name="kwargs", kind="var_keyword"))
+    found = candidate("(*args, **kwargs)", parameters)
+    text = "f(x, z, *, diff=0)\n\nDo.\n\nParameters\n----------\nx : int\n    Degree.\n"
+    surface = surface_of(found, [parse(text)], {}, {})
+    assert surface.signature == "(x, z, *, diff=0)"
+    assert [(item.name, item.kind, item.description) for item in surface.parameters] == [
+        ("x", "positional_or_keyword", "Degree."),
+        ("z", "positional_or_keyword", None),
+        ("diff", "keyword_only", None),
+    ]
+    plain = surface_of(found, [parse("Do.")], {}, {})
+    assert [item.name for item in plain.parameters] == ["*args", "**kwargs"]

@@ -5,9 +5,10 @@ import pytest
 from novelapi.knowledge.arguments import choices, values
 from novelapi.knowledge.material import Facts
 from novelapi.knowledge.objects import Maker, Objects
-from novelapi.knowledge.surroundings import served, with_file
+from novelapi.knowledge.surroundings import served, with_file, without_extras
 from novelapi.knowledge.synthesis import coupled, from_scratch, repaired, with_change, with_objects
 from novelapi.knowledge.targets import Target
+from novelapi.knowledge.trials import Trial
 from novelapi.records.bundle import KnownParameter
 
 FACTS = Facts(apis={})
@@ -146,3 +147,32 @@ def test_a_program_brings_its_own_file():
     assert "Path('d').mkdir(parents=True, exist_ok=True)" in code
     assert "write_text('abc\\n" in code
     assert with_file("x", "No such file or directory: '/etc/x'") is None
+
+
+def missing(line, error="ModuleNotFoundError"):
+    return Trial(ok=False, error_type=error, error_message="no plots", error_line=line, output="", calls=(), objects={}, cpu_ms=1)  # fmt: skip
+
+
+PLOTTED = """from lib import Thing
+
+x = Thing(
+    a=1)
+x.plot(
+    'a')
+y = x.f(2)
+x.plot()
+y
+"""
+
+
+def test_a_line_that_only_asks_for_an_extra_is_left_out_with_all_of_its_kind():
+    assert without_extras(PLOTTED, missing(5)) == "from lib import Thing\n\nx = Thing(\n    a=1)\n\ny = x.f(2)\n\ny\n"
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [missing(7), missing(3), missing(None), missing(5, error="ValueError"), missing(99)],
+    ids=["its value is used", "an object is made", "no line", "another failure", "no such line"],
+)
+def test_what_is_needed_stays(trial):
+    assert without_extras(PLOTTED, trial) is None
