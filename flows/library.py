@@ -19,7 +19,7 @@ from tasks._stage import run_layout
 from tasks.discovery import discovery
 from tasks.filters import filters
 from tasks.generation import generation
-from tasks.inference import author_of, pin_model, with_window
+from tasks.inference import author_of, pin_model, windowed, with_window
 from tasks.knowledge import knowledge
 
 MAKES = {
@@ -119,6 +119,6 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
         take(generation(request, done[1], access, return_state=True))
     if last >= 4:
         access = with_window(request.model, access)
-        revision = pin_model(request.model, access)
+        revision = windowed(pin_model(request.model, access), request.model, access)
         take(filters(request, done[2], revision, access, return_state=True))
     return done

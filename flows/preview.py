@@ -23,7 +23,7 @@ from tasks._stage import StageTask, run_layout
 from tasks.discovery import discovery
 from tasks.filters import filters
 from tasks.generation import generation
-from tasks.inference import author_of, completer, known_window
+from tasks.inference import author_of, completer, known_window, windowed
 from tasks.knowledge import knowledge
 
 PRICED = ("oracle", "rag", "rag_graph", "pack", "search", "repair")
@@ -109,7 +109,9 @@ def _stored(
     names = list(signature(task.fn).parameters)
     values: list[Any] = [request, *before[-1:]]
     if task is filters:
-        values.append(completer(request.model, access).revision)
+        stated = known_window(request.model, access.model_copy(update={"offline": True}))
+        asked = access.model_copy(update={"window": stated.window})
+        values.append(windowed(completer(request.model, access).revision, request.model, asked))
     if "access" in names:
         values.append(access)
     return read_finished(task.key_of(dict(zip(names, values, strict=True))), StageResult, run_layout())

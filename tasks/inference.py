@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 
 from blocks.model_endpoint import open_completer, open_strong
 from novelapi.inference.cache import CompletionCache
+from novelapi.inference.profile import profile_of
 from novelapi.inference.stated import stated_window
 from novelapi.ports import Completer
 from novelapi.records.request import ModelAccess
@@ -67,6 +68,12 @@ def _strong(access: str) -> Completer | None:
 def with_window(model: str, access: ModelAccess) -> ModelAccess:
     """Return the access with the window that the endpoint states; see `known_window`."""
     return known_window(model, access)
+
+
+def windowed(revision: str, model: str, access: ModelAccess) -> str:
+    """Return a model's revision with the window that its prompts are cut to, where one is known: it decides answers."""
+    window = profile_of(completer(model, access)).window
+    return revision if window is None else f"{revision} in {window} tokens"
 
 
 def known_window(model: str, access: ModelAccess) -> ModelAccess:

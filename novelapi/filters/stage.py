@@ -16,6 +16,7 @@ from novelapi.generation.checks import GoldCheck
 from novelapi.generation.stage import STAGE as GENERATION
 from novelapi.generation.stage import modules_of
 from novelapi.inference.probe import probe_apis
+from novelapi.inference.profile import profile_of
 from novelapi.inference.prompts import PROMPT_VERSION
 from novelapi.knowledge.conditions import KnowledgeCondition
 from novelapi.layout import Layout
@@ -80,6 +81,7 @@ def filter_tasks(
             "prompt": PROMPT_VERSION,
             "evaluator": EVALUATOR_VERSION,
             "seed": request.seed,
+            **({"window": window} if (window := profile_of(completer).window) is not None else {}),
         },
         inputs={**input_digest(source), **input_digest(knowledge)},
     )

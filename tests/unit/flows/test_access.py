@@ -53,6 +53,15 @@ def test_flags_say_how_the_models_are_reached(asked):
     assert (access.budget_calls, access.offline) == (7, False)
 
 
+def test_the_window_that_prompts_are_cut_to_decides_what_the_gates_say():
+    from tasks.inference import windowed
+
+    bare = ModelAccess(base_url="http://127.0.0.1:1/v1")
+    assert windowed("r", "openai:tiny", bare) == "r"
+    assert windowed("r", "openai:tiny", bare.model_copy(update={"window": 4096})) == "r in 4096 tokens"
+    assert windowed("r", "copy", bare) == "r"
+
+
 def test_documentation_is_a_delivery_beside_the_others(asked, tmp_path):
     assert invoke("run", "-l", "numpy", "--docs", str(tmp_path)).exit_code == 0
     assert asked[0][0][0]["deliveries"] == ["oracle", "docs"]
