@@ -26,7 +26,7 @@ REPORT_VERSION = 1
 
 LIGHT = {"summarise": "summary"}
 HEAVY = {"write_report": "report", "ReportSummary": "report", "compare_runs": "comparison"}
-NEEDED = ("numpy", "scipy", "matplotlib")
+NEEDED = ("numpy", "scipy", "matplotlib", "threadpoolctl")
 
 
 def require_report_extra() -> None:

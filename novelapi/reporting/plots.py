@@ -228,7 +228,7 @@ def _write_svg(figure: Figure, path: Path) -> Path:
     """Write a vector figure without a date, which turns dark where the reader prefers that."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    figure.set_layout_engine("none")  # the png takes over the layout that was found
+    figure.set_layout_engine(None)  # the png takes over the layout that was found
     head, rest = buffer.getvalue().split("<defs>", 1)
     jsonl.write_text(path, f"{head}<style>{svg_dark_style()}</style>\n <defs>{rest}")
     return path

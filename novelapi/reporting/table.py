@@ -11,6 +11,7 @@ from novelapi.reporting.text import count, p_value, percent, plain, points
 
 Kind = Literal["text", "count", "share", "difference", "p", "number"]
 DECIMALS: dict[Kind, int] = {"share": 6, "difference": 6, "p": 6, "number": 1}
+ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\|`*_[]<>"})
 NUMBERS = ("count", "share", "difference", "p", "number")
 
 
@@ -96,6 +97,4 @@ def _raw(kind: Kind, value: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    for character in "\\|`*_[]<>":
-        text = text.replace(character, "\\" + character)
-    return text
+    return text.translate(ESCAPED)
