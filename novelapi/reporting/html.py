@@ -16,16 +16,25 @@ from novelapi import __version__
 from novelapi.reporting.analysis import Analysis
 from novelapi.reporting.conditions import COMPONENTS
 from novelapi.reporting.findings import findings, headline
+from novelapi.reporting.graphs import picture_view
 from novelapi.reporting.index import build_index, embed_json
 from novelapi.reporting.manifests import common_facts, run_facts
 from novelapi.reporting.notices import Notice
 from novelapi.reporting.palette import css_variables
 from novelapi.reporting.payload import Package
 from novelapi.reporting.prose import facts, kicker, method_notes
+from novelapi.reporting.scatter import draw_scatters, scatter_view
 from novelapi.reporting.table import Table, shown, to_csv
 from novelapi.reporting.tables import api_counts
 from novelapi.reporting.text import marked, plain
-from novelapi.reporting.views import difference_view, flow_views, funnel_view, label_view, pass_view, run_groups
+from novelapi.reporting.views import (
+    difference_view,
+    flow_views,
+    funnel_view,
+    label_view,
+    pass_view,
+    run_groups,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST_LINK = 200_000
@@ -70,6 +79,7 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
     differences = difference_view(analysis)
     funnel = funnel_view(analysis)
     flows = flow_views(analysis)
+    relations = [scatter_view(figure) for figure in draw_scatters(analysis)]
     columns, rows = _api_rows(analysis)
     by_name = {table.name: table for table in tables}
     sections = [
@@ -77,7 +87,9 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
         ("labels", "Failures", True),
         ("flows", "Flows", bool(flows)),
         ("differences", "Differences", differences is not None),
+        ("relations", "Relations", bool(relations)),
         ("funnel", "Funnel", bool(funnel)),
+        ("graph", "Graph", bool(analysis.graphs)),
         ("apis", "APIs", True),
         ("method", "Method", True),
         ("runs", "Runs", True),
@@ -96,6 +108,10 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
         "flows": flows,
         "differences": differences,
         "threshold": f"{analysis.threshold:g}",
+        "relations": relations,
+        "drawn": {view["figure"].name for view in relations},
+        "relation_tables": RELATION_TABLES,
+        "graphs": [picture_view(picture) for picture in analysis.graphs],
         "funnel": funnel,
         "tables": {name: by_name.get(name) for name in TABLES},
         "apis": rows,
@@ -109,8 +125,16 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
 
 TABLES = (
     "pass_at_1", "pass_at_k", "coverage", "labels", "differences", "flows", "strata", "novelty", "models", "retrieval",
-    "selection", "costs", "funnel", "apis", "adaptation",
+    "selection", "costs", "funnel", "apis", "adaptation", "probes", "second_opinion", "graph",
 )  # fmt: skip
+
+RELATION_TABLES = (
+    ("adaptation", "Knowledge in the weights: was the edit made, did anything else move, did it transfer"),
+    ("retrieval", "What retrieval found"),
+    ("costs", "What it cost"),
+    ("probes", "What the model knew beforehand"),
+)
+"""Tables that stand beside their figure, or below pass@1 where there are too few points for one."""
 
 
 def _api_rows(analysis: Analysis) -> tuple[list[str], list[dict[str, Any]]]:
