@@ -121,10 +121,11 @@ def estimate_differences(
     return _adjusted(differences, families)
 
 
-def compare_pair(outcomes: Outcomes, first: int, second: int, seed: int = SEED) -> Difference:
-    """Return the difference of any two runs on the tasks that both have scored."""
-    contrast = Contrast(family="pair", first=first, second=second)
-    return _estimate([_pairing(outcomes, contrast, "all", _scored(outcomes, contrast))], seed)[0]
+def compare_pairs(outcomes: Outcomes, pairs: Sequence[tuple[int, int]], seed: int = SEED) -> list[Difference]:
+    """Return the differences of any pairs of runs on the tasks that both have scored; all pairs are one family."""
+    contrasts = [Contrast(family="pair", first=first, second=second) for first, second in pairs]
+    pairings = [_pairing(outcomes, contrast, "all", _scored(outcomes, contrast)) for contrast in contrasts]
+    return _adjusted(_estimate(pairings, seed), [("pair",)] * len(pairings))
 
 
 def _scored(outcomes: Outcomes, contrast: Contrast) -> Mask:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from novelapi import __version__
@@ -20,13 +17,13 @@ from novelapi.reporting.graphs import picture_view
 from novelapi.reporting.index import build_index, embed_json
 from novelapi.reporting.manifests import common_facts, run_facts
 from novelapi.reporting.notices import Notice
-from novelapi.reporting.palette import css_variables
 from novelapi.reporting.payload import Package
 from novelapi.reporting.prose import facts, kicker, method_notes
+from novelapi.reporting.rendering import TEMPLATES, page_style, page_template
 from novelapi.reporting.scatter import draw_scatters, scatter_view
-from novelapi.reporting.table import Table, shown, to_csv
+from novelapi.reporting.table import Table
 from novelapi.reporting.tables import api_counts
-from novelapi.reporting.text import marked, plain
+from novelapi.reporting.text import plain
 from novelapi.reporting.views import (
     difference_view,
     flow_views,
@@ -35,10 +32,6 @@ from novelapi.reporting.views import (
     pass_view,
     run_groups,
 )
-
-TEMPLATES = Path(__file__).parent / "templates"
-LONGEST_LINK = 200_000
-"""Characters of csv that a download link may hold; longer tables lie beside the page as files."""
 
 
 def render_page(
@@ -64,7 +57,7 @@ def render_page(
     context = {
         "title": plain(title),
         "version": __version__,
-        "style": Markup(css_variables() + (TEMPLATES / "style.css").read_text("utf-8")),  # noqa: S704  our own
+        "style": page_style(),
         "script": Markup(script),  # noqa: S704  our own files
         "script_hash": _content_hash(script),
         "index": embed_json(build_index(analysis)),
@@ -72,7 +65,7 @@ def render_page(
         "notices": (*analysis.notices, *notices),
         **_context(analysis, tables),
     }
-    yield from _environment().get_template("page.html.j2").generate(context)
+    yield from page_template("page.html.j2").generate(context)
 
 
 def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
@@ -157,32 +150,6 @@ def _api_rows(analysis: Analysis) -> tuple[list[str], list[dict[str, Any]]]:
         tasks = int(counts["tasks"][index].max())
         rows.append({"api": api, "change": change[api], "tasks": tasks, "cells": cells})
     return [runs[run].condition or runs[run].name for run in chosen], rows
-
-
-def _csv_link(table: Table | None) -> str:
-    """Return a link that holds the table; empty when it is too long for one."""
-    if table is None or len(table.rows) * len(table.columns) * 2 > LONGEST_LINK:  # at least a character and a comma
-        return ""
-    text = to_csv(table)
-    if len(text) > LONGEST_LINK:
-        return ""
-    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(text.encode()).decode()
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(marked=marked, plain=plain)
-    functions: dict[str, Any] = environment.globals
-    functions |= {"shown": shown, "csv_link": _csv_link}
-    return environment
 
 
 def _script() -> str:
