@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from novelapi import jsonl
+from novelapi.discovery.surface.model import ApiObject, Surface
 from novelapi.graph.model import Edge, Evidence, Input, Node, Output, Port, make_graph
 from novelapi.layout import Layout
 from novelapi.records.verdict import LABELS
@@ -76,3 +77,16 @@ def add_graph(home: Path, apis: Sequence[str], edges: Sequence[tuple[str, str]],
     path = Layout(home).graph(library, model)
     make_graph(library, nodes, joined, release="2.4.4").save(path)
     return path
+
+
+def add_surface(home: Path, apis: Sequence[str], release: str = "2.4.4") -> None:
+    """Write a surface of one module that holds the given functions."""
+    library = apis[0].split(".", maxsplit=1)[0]
+    Surface(
+        distribution=library,
+        version=release,
+        sources={},
+        roots=(library,),
+        objects={api: ApiObject(canonical=api, kind="function") for api in apis},
+        names={library: {api.removeprefix(f"{library}."): (api, "all") for api in apis}},
+    ).save(Layout(home).surface(library, release))

@@ -106,6 +106,7 @@ def analyse_rows(rows: Rows, found: FoundRuns, *, threshold: float, seed: int) -
     """Compute everything that a report says from loaded rows."""
     outcomes = greedy_outcomes(rows)
     graphs, undrawn = read_pictures(rows)
+    selected, unparsed = read_selected(rows)
     summaries = tuple(summarise_run(rows, index) for index in range(len(rows.runs)))
     return Analysis(
         rows=rows,
@@ -116,12 +117,12 @@ def analyse_rows(rows: Rows, found: FoundRuns, *, threshold: float, seed: int) -
         novelty=tuple(novelty_gains(rows, outcomes, seed)),
         models=tuple(over_models(rows, outcomes, seed)),
         retrieved=tuple(read_retrieved(rows, outcomes, seed)),
-        selected=tuple(read_selected(rows)),
+        selected=tuple(selected),
         costs=tuple(read_costs(rows)),
         probed=tuple(read_probed(rows, outcomes, seed)),
         graphs=tuple(graphs),
         funnel=tuple(read_funnel(rows)),
-        notices=(*rows.notices, *undrawn, *check_grid(rows, found.empty), *check_rows(rows, summaries)),
+        notices=(*rows.notices, *undrawn, *unparsed, *check_grid(rows, found.empty), *check_rows(rows, summaries)),
         threshold=threshold,
         seed=seed,
     )
