@@ -27,6 +27,7 @@ VERBS = (
     "status",
     "report",
     "compare",
+    "leaderboard",
     "export",
     "graph",
     "pack",

@@ -102,8 +102,19 @@ def _task(api: str, leaf: str, index: int, library: str, release: str, generator
         expected=([[0, 1, 2], [3, 4, 5]], [[1.0, 1.0], [1.0, 1.0]]),
         calls=({"api": api, "required": {"axis": str(axis)}},),
         integrity="strong" if generator.random() < 0.7 else "weak",
-        provenance={"gates": {"C0": "AttributeError: module 'numpy' has no attribute", "C1": "5 of 5", "C2": "0 of 3"}},
+        provenance={"gates": _gates(api)},
     )
+
+
+def _gates(api: str) -> dict[str, Any]:
+    """As stage 4 writes them; every second name is known to the model, and every fourth import path."""
+    number = sum(map(ord, api))
+    probe = {"answer": api, "import_path": number % 4 == 0, "call_name": number % 2 == 0, "reason": ""}
+    return {
+        "C0": {"reason": "the old release does not have it", "old_release": "1.26.2"},
+        "C1": {"reason": "the reference passes"},
+        "C2": {"reason": "the model fails without knowledge", "probe": probe},
+    }
 
 
 def prompt_text(task: Task, condition: str) -> str:

@@ -17,6 +17,7 @@ from novelapi.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     from novelapi.reporting.comparison import compare_runs as compare_runs
+    from novelapi.reporting.leaderboard import write_leaderboard as write_leaderboard
     from novelapi.reporting.report import ReportSummary as ReportSummary
     from novelapi.reporting.report import write_report as write_report
     from novelapi.reporting.summary import summarise as summarise
@@ -25,8 +26,13 @@ REPORT_VERSION = 1
 """Version of tables, figures and pages; part of the cache key of a report."""
 
 LIGHT = {"summarise": "summary"}
-HEAVY = {"write_report": "report", "ReportSummary": "report", "compare_runs": "comparison"}
-NEEDED = ("numpy", "scipy", "matplotlib")
+HEAVY = {
+    "write_report": "report",
+    "ReportSummary": "report",
+    "compare_runs": "comparison",
+    "write_leaderboard": "leaderboard",
+}
+NEEDED = ("numpy", "scipy", "matplotlib", "threadpoolctl")
 
 
 def require_report_extra() -> None:

@@ -45,14 +45,21 @@ NOTE = (
 )
 
 
+def adaptation_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """Read what is recorded of each fit of the experiments."""
+    folders = sorted({run.folder.parent for run in analysis.rows.runs})
+    return [row for folder in folders for row in jsonl.scan(folder / FILE)]
+
+
 def adaptation_table(analysis: Analysis) -> Table:
     """Return one row per method of each experiment that has adapted weights; without rows where none has."""
-    folders = sorted({run.folder.parent for run in analysis.rows.runs})
-    rows: list[dict[str, Any]] = []
-    for folder in folders:
-        for row in jsonl.scan(folder / FILE):
-            apart = float(row["divergence"]) * 1000
-            rows.append(
-                {"condition": None, **row, "divergence_mnat": apart, "fit_peak_mb": float(row["fit_peak_kb"]) / 1024}
-            )
+    rows = [
+        {
+            "condition": None,
+            **row,
+            "divergence_mnat": float(row["divergence"]) * 1000,
+            "fit_peak_mb": float(row["fit_peak_kb"]) / 1024,
+        }
+        for row in adaptation_rows(analysis)
+    ]
     return make_table("adaptation", "Knowledge in the weights", COLUMNS, rows, NOTE)

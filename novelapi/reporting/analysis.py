@@ -11,8 +11,10 @@ from novelapi.reporting.costs import Cost, read_costs
 from novelapi.reporting.differences import OVERLAP_THRESHOLD, Difference, estimate_differences
 from novelapi.reporting.estimates import RunEstimate, estimate_runs
 from novelapi.reporting.funnel import FunnelStage, read_funnel
+from novelapi.reporting.graphs import Picture, read_pictures
 from novelapi.reporting.notices import Notice
 from novelapi.reporting.outcomes import Outcomes, greedy_outcomes
+from novelapi.reporting.probed import Probed, read_probed
 from novelapi.reporting.questions import NoveltyGain, OverModels, novelty_gains, over_models
 from novelapi.reporting.retrieved import Retrieved, read_retrieved
 from novelapi.reporting.rows import Rows, load_rows
@@ -56,6 +58,12 @@ class Analysis:
     costs: tuple[Cost, ...]
     """What each run cost."""
 
+    probed: tuple[Probed, ...]
+    """What the model knew of the APIs beforehand, where the instance holds probes."""
+
+    graphs: tuple[Picture, ...]
+    """Parameter graphs of the libraries, where they were built."""
+
     funnel: tuple[FunnelStage, ...]
     """What the stages kept and lost."""
 
@@ -97,6 +105,8 @@ def analyse(
 def analyse_rows(rows: Rows, found: FoundRuns, *, threshold: float, seed: int) -> Analysis:
     """Compute everything that a report says from loaded rows."""
     outcomes = greedy_outcomes(rows)
+    graphs, undrawn = read_pictures(rows)
+    selected, unparsed = read_selected(rows)
     summaries = tuple(summarise_run(rows, index) for index in range(len(rows.runs)))
     return Analysis(
         rows=rows,
@@ -107,10 +117,12 @@ def analyse_rows(rows: Rows, found: FoundRuns, *, threshold: float, seed: int) -
         novelty=tuple(novelty_gains(rows, outcomes, seed)),
         models=tuple(over_models(rows, outcomes, seed)),
         retrieved=tuple(read_retrieved(rows, outcomes, seed)),
-        selected=tuple(read_selected(rows)),
+        selected=tuple(selected),
         costs=tuple(read_costs(rows)),
+        probed=tuple(read_probed(rows, outcomes, seed)),
+        graphs=tuple(graphs),
         funnel=tuple(read_funnel(rows)),
-        notices=(*rows.notices, *check_grid(rows, found.empty), *check_rows(rows, summaries)),
+        notices=(*rows.notices, *undrawn, *unparsed, *check_grid(rows, found.empty), *check_rows(rows, summaries)),
         threshold=threshold,
         seed=seed,
     )

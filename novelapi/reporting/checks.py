@@ -73,15 +73,8 @@ def _doubtful(rows: Rows, summaries: Sequence[Summary]) -> list[Notice]:
     notices: list[Notice] = []
     if not len(rows.frame):
         notices.append(Notice(kind="missing", text="The runs hold no rows at all: there is nothing to report."))
+    notices += check_apis(rows)
     apis = {task.api for task in rows.tasks.values()}
-    if len(apis) == 1:
-        text = "All tasks are about one API: no interval can be given, since other APIs may behave differently."
-        notices.append(Notice(kind="few", text=text))
-    elif len(apis) < FEW_APIS:
-        text = (
-            f"Only {len(apis)} APIs: intervals are wide, and their coverage is less exact than with {FEW_APIS} or more."
-        )
-        notices.append(Notice(kind="few", text=text))
     for run, summary in zip(rows.runs, summaries, strict=True):
         scored = summary.passed + summary.failed
         if scored > 1 and 0 in (summary.passed, summary.failed) and len(apis) > 1 and run.condition != "baseline":
@@ -97,6 +90,20 @@ def _doubtful(rows: Rows, summaries: Sequence[Summary]) -> list[Notice]:
         )
         notices.append(Notice(kind="weak", text=text))
     return notices
+
+
+def check_apis(rows: Rows) -> list[Notice]:
+    """Say so where there are too few APIs for an interval, or for a good one."""
+    apis = {task.api for task in rows.tasks.values()}
+    if len(apis) == 1:
+        text = "All tasks are about one API: no interval can be given, since other APIs may behave differently."
+        return [Notice(kind="few", text=text)]
+    if len(apis) < FEW_APIS:
+        text = (
+            f"Only {len(apis)} APIs: intervals are wide, and their coverage is less exact than with {FEW_APIS} or more."
+        )
+        return [Notice(kind="few", text=text)]
+    return []
 
 
 def _missing_conditions(runs: Sequence[Run], experiment: str, delivery: str) -> list[Notice]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from novelapi.errors import DataError
 from novelapi.records.base import Record
 from novelapi.reporting.analysis import Analysis, analyse
-from novelapi.reporting.differences import Difference, compare_pair
+from novelapi.reporting.differences import Difference, compare_pairs
 from novelapi.reporting.flows import flow_counts
 from novelapi.reporting.outcomes import OUTCOMES, PASS
 from novelapi.reporting.stats.resampling import SEED
@@ -92,7 +92,7 @@ def compare_runs(first: Path, second: Path, *, tasks: Path | None = None, seed: 
     both = asked[:, a] & asked[:, b]
     if not both.any():
         raise DataError("the runs share no task, so they cannot be compared; give runs of one instance")
-    difference = compare_pair(analysis.outcomes, a, b, seed)
+    difference = compare_pairs(analysis.outcomes, [(a, b)], seed)[0]
     verdict_flips = difference.gains + difference.losses
     return Comparison(
         first=analysis.summaries[a],

@@ -14,9 +14,9 @@ from novelapi.reporting.estimates import batched
 from novelapi.reporting.outcomes import PASS, Mask, Outcomes
 from novelapi.reporting.runs import Run
 from novelapi.reporting.stats.clusters import Clusters
-from novelapi.reporting.stats.equivalence import Equivalence, show_equivalence
+from novelapi.reporting.stats.equivalence import ALPHA, Equivalence, judge_equivalence
 from novelapi.reporting.stats.families import holm
-from novelapi.reporting.stats.intervals import Interval, difference_intervals
+from novelapi.reporting.stats.intervals import LEVEL, Interval, difference_intervals_at
 from novelapi.reporting.stats.permutation import sign_flip_p
 from novelapi.reporting.stats.power import detectable_difference
 from novelapi.reporting.stats.resampling import SEED
@@ -121,10 +121,11 @@ def estimate_differences(
     return _adjusted(differences, families)
 
 
-def compare_pair(outcomes: Outcomes, first: int, second: int, seed: int = SEED) -> Difference:
-    """Return the difference of any two runs on the tasks that both have scored."""
-    contrast = Contrast(family="pair", first=first, second=second)
-    return _estimate([_pairing(outcomes, contrast, "all", _scored(outcomes, contrast))], seed)[0]
+def compare_pairs(outcomes: Outcomes, pairs: Sequence[tuple[int, int]], seed: int = SEED) -> list[Difference]:
+    """Return the differences of any pairs of runs on the tasks that both have scored; all pairs are one family."""
+    contrasts = [Contrast(family="pair", first=first, second=second) for first, second in pairs]
+    pairings = [_pairing(outcomes, contrast, "all", _scored(outcomes, contrast)) for contrast in contrasts]
+    return _adjusted(_estimate(pairings, seed), [("pair",)] * len(pairings))
 
 
 def _scored(outcomes: Outcomes, contrast: Contrast) -> Mask:
@@ -158,8 +159,9 @@ def _pairing(outcomes: Outcomes, contrast: Contrast, subset: Subset, mask: Mask)
 
 def _estimate(pairings: Sequence[_Pairing], seed: int) -> list[Difference]:
     nets = [pairing.net for pairing in pairings]
+    levels = (LEVEL, 1 - 2 * ALPHA)  # the second is that of the two one-sided tests
     intervals = batched(
-        lambda gains, losses: difference_intervals(gains, losses, seed=seed),
+        lambda gains, losses: list(zip(*difference_intervals_at(gains, losses, levels, seed=seed), strict=True)),
         [pairing.gains for pairing in pairings],
         [pairing.losses for pairing in pairings],
     )
@@ -167,13 +169,6 @@ def _estimate(pairings: Sequence[_Pairing], seed: int) -> list[Difference]:
     p_values = dict(
         zip(tested, batched(lambda net: sign_flip_p(net, seed=seed).tolist(), list(tested.values())), strict=True)
     )
-    whole = [index for index, pairing in enumerate(pairings) if pairing.subset == "all"]
-    equivalences = batched(
-        lambda gains, losses: show_equivalence(gains, losses, seed=seed),
-        [pairings[index].gains for index in whole],
-        [pairings[index].losses for index in whole],
-    )
-    shown = {index: found[0] for index, found in zip(whole, equivalences, strict=True)}
     return [
         Difference(
             contrast=pairing.contrast,
@@ -182,13 +177,13 @@ def _estimate(pairings: Sequence[_Pairing], seed: int) -> list[Difference]:
             unpaired=pairing.unpaired,
             gains=int(pairing.gains.sums.sum()),
             losses=int(pairing.losses.sums.sum()),
-            interval=interval[0],
+            interval=interval,
             p=_tested(pairing, p_values.get(index)),
             p_holm=_tested(pairing, p_values.get(index)),
-            equivalence=shown.get(index),
+            equivalence=judge_equivalence(narrower) if pairing.subset == "all" else None,
             detectable=detectable_difference(pairing.net)[0] if pairing.subset == "all" else None,
         )
-        for index, (pairing, interval) in enumerate(zip(pairings, intervals, strict=True))
+        for index, (pairing, [(interval, narrower)]) in enumerate(zip(pairings, intervals, strict=True))
     ]
 
 

@@ -46,7 +46,7 @@ def headline(analysis: Analysis) -> Finding:
     values = [estimate.pass_at_1 for estimate in analysis.estimates]
     scored = [index for index, value in enumerate(values) if value.value is not None]
     if not scored:
-        return Finding(lead="Nothing scored", text="No sample of these runs has a verdict yet.")
+        return Finding(lead="Nothing scored.", text="No sample of these runs has a verdict yet.")
     # The planned condition, not the luckiest one: the best of twelve is partly chance.
     full = [index for index in scored if runs[index].condition == "full"]
     best = max(full or scored, key=lambda index: (values[index].value or 0.0, -index))

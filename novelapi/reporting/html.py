@@ -5,31 +5,33 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from novelapi import __version__
 from novelapi.reporting.analysis import Analysis
 from novelapi.reporting.conditions import COMPONENTS
 from novelapi.reporting.findings import findings, headline
+from novelapi.reporting.graphs import picture_view
 from novelapi.reporting.index import build_index, embed_json
 from novelapi.reporting.manifests import common_facts, run_facts
 from novelapi.reporting.notices import Notice
-from novelapi.reporting.palette import css_variables
 from novelapi.reporting.payload import Package
 from novelapi.reporting.prose import facts, kicker, method_notes
-from novelapi.reporting.table import Table, shown, to_csv
+from novelapi.reporting.rendering import TEMPLATES, page_style, page_template
+from novelapi.reporting.scatter import draw_scatters, scatter_view
+from novelapi.reporting.table import Table
 from novelapi.reporting.tables import api_counts
-from novelapi.reporting.text import marked, plain
-from novelapi.reporting.views import difference_view, flow_views, funnel_view, label_view, pass_view, run_groups
-
-TEMPLATES = Path(__file__).parent / "templates"
-LONGEST_LINK = 200_000
-"""Characters of csv that a download link may hold; longer tables lie beside the page as files."""
+from novelapi.reporting.text import plain
+from novelapi.reporting.views import (
+    difference_view,
+    flow_views,
+    funnel_view,
+    label_view,
+    pass_view,
+    run_groups,
+)
 
 
 def render_page(
@@ -55,7 +57,7 @@ def render_page(
     context = {
         "title": plain(title),
         "version": __version__,
-        "style": Markup(css_variables() + (TEMPLATES / "style.css").read_text("utf-8")),  # noqa: S704  our own
+        "style": page_style(),
         "script": Markup(script),  # noqa: S704  our own files
         "script_hash": _content_hash(script),
         "index": embed_json(build_index(analysis)),
@@ -63,13 +65,14 @@ def render_page(
         "notices": (*analysis.notices, *notices),
         **_context(analysis, tables),
     }
-    yield from _environment().get_template("page.html.j2").generate(context)
+    yield from page_template("page.html.j2").generate(context)
 
 
 def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
     differences = difference_view(analysis)
     funnel = funnel_view(analysis)
     flows = flow_views(analysis)
+    relations = [scatter_view(figure) for figure in draw_scatters(analysis)]
     columns, rows = _api_rows(analysis)
     by_name = {table.name: table for table in tables}
     sections = [
@@ -77,7 +80,9 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
         ("labels", "Failures", True),
         ("flows", "Flows", bool(flows)),
         ("differences", "Differences", differences is not None),
+        ("relations", "Relations", bool(relations)),
         ("funnel", "Funnel", bool(funnel)),
+        ("graph", "Graph", bool(analysis.graphs)),
         ("apis", "APIs", True),
         ("method", "Method", True),
         ("runs", "Runs", True),
@@ -96,6 +101,10 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
         "flows": flows,
         "differences": differences,
         "threshold": f"{analysis.threshold:g}",
+        "relations": relations,
+        "drawn": {view["figure"].name for view in relations},
+        "relation_tables": RELATION_TABLES,
+        "graphs": [picture_view(picture) for picture in analysis.graphs],
         "funnel": funnel,
         "tables": {name: by_name.get(name) for name in TABLES},
         "apis": rows,
@@ -109,8 +118,16 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
 
 TABLES = (
     "pass_at_1", "pass_at_k", "coverage", "labels", "differences", "flows", "strata", "novelty", "models", "retrieval",
-    "selection", "costs", "funnel", "apis", "adaptation",
+    "selection", "costs", "funnel", "apis", "adaptation", "probes", "second_opinion", "graph",
 )  # fmt: skip
+
+RELATION_TABLES = (
+    ("adaptation", "Knowledge in the weights: was the edit made, did anything else move, did it transfer"),
+    ("retrieval", "What retrieval found"),
+    ("costs", "What it cost"),
+    ("probes", "What the model knew beforehand"),
+)
+"""Tables that stand beside their figure, or below pass@1 where there are too few points for one."""
 
 
 def _api_rows(analysis: Analysis) -> tuple[list[str], list[dict[str, Any]]]:
@@ -133,32 +150,6 @@ def _api_rows(analysis: Analysis) -> tuple[list[str], list[dict[str, Any]]]:
         tasks = int(counts["tasks"][index].max())
         rows.append({"api": api, "change": change[api], "tasks": tasks, "cells": cells})
     return [runs[run].condition or runs[run].name for run in chosen], rows
-
-
-def _csv_link(table: Table | None) -> str:
-    """Return a link that holds the table; empty when it is too long for one."""
-    if table is None or len(table.rows) * len(table.columns) * 2 > LONGEST_LINK:  # at least a character and a comma
-        return ""
-    text = to_csv(table)
-    if len(text) > LONGEST_LINK:
-        return ""
-    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(text.encode()).decode()
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(marked=marked, plain=plain)
-    functions: dict[str, Any] = environment.globals
-    functions |= {"shown": shown, "csv_link": _csv_link}
-    return environment
 
 
 def _script() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from novelapi.records.verdict import LABELS
 from novelapi.reporting.rows import Rows
-from novelapi.reporting.stats.clusters import Clusters, sum_by_cluster
+from novelapi.reporting.stats.clusters import Clusters, sum_by_position
 from novelapi.reporting.summary import UNLABELLED
 
 OUTCOMES: tuple[str, ...] = ("missing", "unscored", "pass", *LABELS, UNLABELLED)
@@ -64,9 +65,16 @@ class Outcomes:
         return self.codes >= PASS
 
     def clusters(self, values: NDArray[np.float64], mask: Mask) -> Clusters:
-        """Sum values of the tasks in `mask`, shape (T,), within APIs."""
-        chosen = np.flatnonzero(mask)
-        return sum_by_cluster([self.apis[index] for index in chosen], values[chosen])
+        """Sum values, shape (T,) or (T, quantities), of the tasks in `mask`, shape (T,), within APIs."""
+        names, position = self._numbered
+        kept = values[mask]
+        return sum_by_position(names, position[mask], kept if kept.ndim == 2 else kept[:, None])
+
+    @cached_property
+    def _numbered(self) -> tuple[list[str], NDArray[np.intp]]:
+        """The APIs, sorted, and the position of each task's among them; thousands of sums start from it."""
+        names, position = np.unique(np.array(self.apis, dtype=np.str_), return_inverse=True)
+        return [str(name) for name in names], position
 
 
 def greedy_outcomes(rows: Rows) -> Outcomes:

@@ -6,6 +6,7 @@ import io
 import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -22,6 +23,7 @@ from novelapi.reporting.funnel import funnel_total
 from novelapi.reporting.outcomes import CODES
 from novelapi.reporting.palette import ON_COLOUR, light, svg_dark_style
 from novelapi.reporting.sankey import NODE, WIDTH, Sankey
+from novelapi.reporting.scatter import STEPS, Scatter, draw_scatters
 from novelapi.reporting.text import count, plain, points
 from novelapi.reporting.views import MOST_REASONS, SHOWN, flow_views, label_view, run_groups
 
@@ -61,6 +63,8 @@ def write_figures(analysis: Analysis, folder: Path) -> list[Path]:
         "differences": draw_differences,
         "flows": draw_flows,
         "funnel": draw_funnel,
+        **{figure.name: partial(draw_scatter, figure=figure) for figure in draw_scatters(analysis)},
+        "graph": draw_graph,
     }
     written: list[Path] = []
     with mpl.rc_context(STYLE), warnings.catch_warnings():
@@ -184,6 +188,63 @@ def draw_funnel(analysis: Analysis) -> Figure | None:
     return figure
 
 
+def draw_scatter(_analysis: Analysis, *, figure: Scatter) -> Figure:
+    """pass@1 over what it may go with, one named point per run or fit."""
+    drawn = Figure(figsize=(WIDE, WIDE * 0.62), layout="constrained")
+    axes = drawn.add_subplot()
+    accent, paper = light("accent"), light("paper")
+    for point in figure.points:
+        if point.low is not None and point.high is not None:
+            axes.plot([point.x] * 2, [point.low, point.high], color=accent, alpha=0.34, linewidth=3, zorder=2)
+        face = paper if point.hollow else accent
+        axes.plot([point.x], [point.y], "o", markersize=6, color=face, markeredgecolor=accent, zorder=3)
+        text = axes.annotate(plain(point.name), (point.x, point.y), (5, 3), textcoords="offset points", size=6.5)
+        text.set_in_layout(False)  # a long name must not squeeze the area
+    if figure.diagonal:
+        axes.plot([0, 1], [0, 1], color=light("strong-line"), linewidth=1, linestyle="--", zorder=1)
+    axes.set_xlim(0, figure.most)
+    axes.set_xticks([place * figure.most for place, _ in figure.ticks], [text for _, text in figure.ticks])
+    axes.set_ylim(0, 1)
+    axes.set_yticks(
+        [step / STEPS for step in range(STEPS + 1)], [f"{100 * step // STEPS}" for step in range(STEPS + 1)]
+    )
+    axes.set_xlabel(figure.x_title)
+    axes.set_ylabel(f"{figure.y_title} (%)")
+    axes.set_title(
+        f"filled: {figure.series[0]}; hollow: {figure.series[1]}" if figure.series else "", loc="left", size=7.5
+    )
+    axes.grid(color=light("line"), linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return drawn
+
+
+def draw_graph(analysis: Analysis) -> Figure | None:
+    """The novel APIs of each library with their strong edges."""
+    pictures = [picture for picture in analysis.graphs if picture.spots]
+    if not pictures:
+        return None
+    figure = Figure(figsize=(WIDE * 1.4, WIDE * 0.8 * len(pictures)), layout="constrained")
+    for picture, axes in zip(pictures, figure.subplots(len(pictures), 1, squeeze=False)[:, 0], strict=True):
+        places = {spot.api: (spot.x, spot.y) for spot in picture.spots}
+        for source, target, _ in picture.arrows:
+            arrow = {"arrowstyle": "-|>", "color": light("soft"), "alpha": 0.6, "linewidth": 0.7, "shrinkB": 4}
+            axes.annotate("", places[target], places[source], arrowprops=arrow)
+        for spot in picture.spots:
+            face = light("accent" if spot.novel else "paper")
+            axes.plot([spot.x], [spot.y], "o", markersize=6, color=face, markeredgecolor=light("accent"), zorder=3)
+            text = axes.annotate(
+                plain(spot.short), (spot.x, spot.y), (0, 6), textcoords="offset points", ha="center", size=6.5
+            )
+            text.set_in_layout(False)
+        axes.set_title(plain(f"{picture.library} {picture.release}"), loc="left", size=9, weight="bold")
+        axes.set_xlim(-0.08, 1.08)
+        axes.set_ylim(1.05, -0.08)
+        axes.axis("off")
+    return figure
+
+
 def _rows(names: list[str], are_titles: list[bool], *, legend: bool = False) -> tuple[Figure, Axes]:
     """One horizontal row per name, from top to bottom."""
     figure = Figure(figsize=(WIDE, ROW * len(names) + (1.2 if legend else 0.7)), layout="constrained")
@@ -228,7 +289,7 @@ def _write_svg(figure: Figure, path: Path) -> Path:
     """Write a vector figure without a date, which turns dark where the reader prefers that."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    figure.set_layout_engine("none")  # the png takes over the layout that was found
+    figure.set_layout_engine(None)  # the png takes over the layout that was found
     head, rest = buffer.getvalue().split("<defs>", 1)
     jsonl.write_text(path, f"{head}<style>{svg_dark_style()}</style>\n <defs>{rest}")
     return path

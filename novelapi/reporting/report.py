@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from novelapi import jsonl
-from novelapi.errors import NovelApiError
+from threadpoolctl import threadpool_limits
+
 from novelapi.fingerprint import file_digest
 from novelapi.records.base import Record
 from novelapi.reporting.analysis import Analysis, analyse
 from novelapi.reporting.differences import OVERLAP_THRESHOLD
+from novelapi.reporting.files import write_pieces, write_tables
 from novelapi.reporting.findings import headline
 from novelapi.reporting.html import render_page
 from novelapi.reporting.notices import Notice
 from novelapi.reporting.payload import Package, build_packages
 from novelapi.reporting.prose import page_title
 from novelapi.reporting.stats.resampling import SEED
-from novelapi.reporting.table import Table, to_csv, to_markdown
 from novelapi.reporting.tables import build_tables
 
 PAGE = "report.html"
@@ -84,12 +83,14 @@ def write_report(
         PrerequisiteError: the extra `report` is not installed.
     """
     page = out if out.suffix == ".html" else out / PAGE
-    analysis = analyse(runs, tasks=tasks, threshold=threshold, seed=seed)
-    written = build_tables(analysis)
+    # Thousands of small products: more threads than one cost more than they bring (measured: twice the CPU seconds).
+    with threadpool_limits(limits=1, user_api="blas"):
+        analysis = analyse(runs, tasks=tasks, threshold=threshold, seed=seed)
+        written = build_tables(analysis)
     packages, left_out = _within(build_packages(analysis.rows), details_mb)
     notices = [Notice(kind="details", text=left_out)] if left_out else []
     pieces = render_page(analysis, written, packages, title=title or page_title(analysis), notices=notices)
-    _write_pieces(page, pieces)
+    write_pieces(page, pieces)
     drawn: list[Path] = []
     if figures:
         from novelapi.reporting.plots import write_figures  # noqa: PLC0415  matplotlib is slow to import
@@ -99,7 +100,7 @@ def write_report(
     return ReportSummary(
         page=page,
         sha256=file_digest(page),
-        tables=tuple(_write_tables(written, page.parent / "tables")),
+        tables=tuple(write_tables(written, page.parent / "tables")),
         figures=tuple(drawn),
         finding=f"{first.lead} {first.text}",
         notices=tuple(notice.text for notice in (*analysis.notices, *notices)),
@@ -137,26 +138,3 @@ def _within(packages: Iterable[Package], megabytes: float) -> tuple[list[Package
         f"The details of {left_out:,} APIs ({samples:,} samples) are not in this page, which would be too large; the "
         "numbers cover them. They are in the run folders, and --details-mb raises the limit."
     )
-
-
-def _write_tables(tables: Sequence[Table], folder: Path) -> Iterator[Path]:
-    for table in tables:
-        for suffix, text in (("csv", to_csv(table)), ("md", to_markdown(table))):
-            path = folder / f"{table.name}.{suffix}"
-            jsonl.write_text(path, text)
-            yield path
-
-
-def _write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write a large text by an atomic rename, without holding it in memory twice."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            for piece in pieces:
-                file.write(piece)
-        temporary.replace(path)
-    except OSError as error:
-        raise NovelApiError(f"cannot write {path}: {error.strerror}; free space or choose another folder") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -59,6 +59,12 @@ class Rows:
     tasks: Mapping[str, Task]
     """Every task that any of the runs was asked, by id, sorted."""
 
+    files: tuple[Path, ...]
+    """The task file of each run."""
+
+    instances: tuple[Mapping[str, Task], ...]
+    """The tasks of that file by id: `tasks` without the provenance that another run's file gives."""
+
     asked: tuple[int, ...]
     """Number of tasks that each run was asked: the instance, or the run's limit."""
 
@@ -107,6 +113,8 @@ def load_rows(runs: Sequence[Run], tasks: Path | None = None) -> Rows:
         runs=tuple(runs),
         frame=pl.concat(frames).join(_task_frame(known), on="task_id", how="left").sort("run", "task_id", "sample"),
         tasks=known,
+        files=tuple(files),
+        instances=tuple(by_file[file] for file in files),
         asked=tuple(min(len(ids[file]), run.limit or len(ids[file])) for run, file in zip(runs, files, strict=True)),
         asked_ids=tuple(asked_ids),
         notices=tuple(notices),

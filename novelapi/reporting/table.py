@@ -7,11 +7,12 @@ import io
 from typing import Any, Literal
 
 from novelapi.records.base import Record
-from novelapi.reporting.text import count, p_value, percent, plain, points
+from novelapi.reporting.text import DASH, MINUS, count, p_value, percent, plain, points
 
-Kind = Literal["text", "count", "share", "difference", "p", "number"]
-DECIMALS: dict[Kind, int] = {"share": 6, "difference": 6, "p": 6, "number": 1}
-NUMBERS = ("count", "share", "difference", "p", "number")
+Kind = Literal["text", "count", "share", "difference", "p", "number", "ratio"]
+DECIMALS: dict[Kind, int] = {"share": 6, "difference": 6, "p": 6, "number": 1, "ratio": 6}
+ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\|`*_[]<>"})
+NUMBERS = ("count", "share", "difference", "p", "number", "ratio")
 
 
 class Column(Record):
@@ -57,7 +58,9 @@ def shown(kind: Kind, value: Any) -> str:
     if kind == "text":
         return "" if value is None else plain(str(value))
     if kind == "number":
-        return "–" if value is None else f"{value:,.1f}"
+        return DASH if value is None else f"{value:,.1f}"
+    if kind == "ratio":
+        return DASH if value is None else f"{value:.2f}".replace("-", MINUS)
     return {"count": count, "share": percent, "difference": points, "p": p_value}[kind](value)
 
 
@@ -96,6 +99,4 @@ def _raw(kind: Kind, value: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    for character in "\\|`*_[]<>":
-        text = text.replace(character, "\\" + character)
-    return text
+    return text.translate(ESCAPED)

@@ -15,7 +15,10 @@ from novelapi.reporting.contrasts import FLOWING, QUESTIONS
 from novelapi.reporting.differences import Difference, Subset
 from novelapi.reporting.estimates import estimate_pass
 from novelapi.reporting.flows import flow_counts
+from novelapi.reporting.graphs import graph_table
+from novelapi.reporting.opinions import opinion_table
 from novelapi.reporting.outcomes import PASS
+from novelapi.reporting.probed import probe_table
 from novelapi.reporting.question_tables import (
     cost_table,
     coverage_table,
@@ -59,6 +62,9 @@ def build_tables(analysis: Analysis) -> list[Table]:
         funnel_table(analysis),
         api_table(analysis),
         adaptation_table(analysis),
+        probe_table(analysis),
+        opinion_table(analysis),
+        graph_table(analysis),
     ]
     return [table for table in tables if table.rows or table.name == "pass_at_1"]
 

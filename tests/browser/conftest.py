@@ -12,7 +12,10 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+from novelapi import jsonl
+from novelapi.layout import Layout
 from novelapi.reporting.report import write_report
+from tests.synthetic_evidence import add_fits, add_graph, add_opinion, add_rankings, add_tokens
 from tests.synthetic_runs import write_experiment
 
 Chrome = webdriver.Chrome
@@ -33,11 +36,20 @@ FLAGS = (
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of 70 APIs, two deliveries, two samples a task, one cell missing."""
+    """The page of 70 APIs, two deliveries, two samples a task, one cell missing, with all figures and a graph."""
     home = tmp_path_factory.mktemp("browser")
     conditions = ("baseline", "s_name", "e", "s_e", "full")
     cells = write_experiment(home, apis=70, tasks=90, deliveries=("oracle", "rag"), conditions=conditions, samples=2)
-    shutil.rmtree(cells[-2])
+    shutil.rmtree(cells.pop(-2))
+    instance = Layout(home).instance("numpy", "copy") / "instance.jsonl"
+    for place, cell in enumerate(cells):
+        add_tokens(cell, 100 * (place + 1), 50)
+        if cell.name.startswith("rag"):
+            add_rankings(cell, instance, hit=0.5)
+    add_opinion(cells[-1])
+    add_fits(cells[0].parent, (0.5, 1.0))
+    apis = sorted({row["api"] for row in jsonl.read(instance)})
+    add_graph(home, apis, [(apis[place // 2], apis[place]) for place in range(1, 40)])
     return write_report([cells[0].parent], home / "report", figures=False).page
 
 

@@ -51,6 +51,23 @@ def test_nothing_is_wider_than_the_screen(open_page, width, dark):
     assert (sum(map(int, re.findall(r"\d+", paper)[:3])) < 200) == dark
 
 
+def test_points_and_names_lie_inside_their_figures(open_page):
+    """A point at the rim may reach over by its radius; names of a graph stay in the picture at any width."""
+    for width in (375, 1280):
+        driver = open_page(width)
+        assert len(driver.find_elements(By.CSS_SELECTOR, ".scatter")) == 4
+        outside = driver.execute_script("""
+            const beyond = (inner, outer, slack) => {
+              const a = inner.getBoundingClientRect(), b = outer.getBoundingClientRect();
+              return a.left < b.left - slack || a.right > b.right + slack || a.top < b.top - slack || a.bottom > b.bottom + slack;
+            };
+            const points = [...document.querySelectorAll(".scatter .point")].filter((p) => beyond(p, p.parentElement, 11));
+            const svg = document.querySelector("svg.graph");
+            const names = [...svg.querySelectorAll("text, circle")].filter((t) => beyond(t, svg, 1));
+            return [...points, ...names].map((e) => e.outerHTML);""")
+        assert outside == []
+
+
 def test_texts_stand_out_from_their_ground(open_page):
     # WCAG AA: 4.5 for text. Colours are computed by the browser, in both themes.
     for dark in (False, True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,11 @@ def _started(run: Run) -> str:
     return (run.manifest.started if run.manifest else "") or "1970-01-01T00:00:00+00:00"
 
 
+def _completed(run: Run) -> str:
+    started = datetime.fromisoformat(_started(run))
+    return (started + timedelta(seconds=run.manifest.wall_s if run.manifest else 0.0)).isoformat()
+
+
 def _log(run: Run, samples: list[dict[str, Any]]) -> dict[str, Any]:
     greedy = [sample for sample in samples if sample["epoch"] == 1]
     scored = [sample["scores"]["novelapi"]["value"] for sample in greedy if sample["scores"]]
@@ -84,7 +90,7 @@ def _log(run: Run, samples: list[dict[str, Any]]) -> dict[str, Any]:
                 }
             ],
         },
-        "stats": {"started_at": started, "completed_at": started},
+        "stats": {"started_at": started, "completed_at": _completed(run)},
         "samples": samples,
     }
 

@@ -63,9 +63,30 @@ def sum_by_cluster(names: Sequence[str], values: ArrayLike) -> Clusters:
         message = f"{len(names)} clusters for {len(matrix)} values"
         raise ValueError(message)
     unique, position = np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)
-    sums = np.zeros((len(unique), matrix.shape[1]))
-    for column in range(matrix.shape[1]):
-        order = np.lexsort((matrix[:, column], position))
-        np.add.at(sums[:, column], position[order], matrix[order, column])
-    counts = np.bincount(position, minlength=len(unique)).astype(np.float64)[:, None]
-    return Clusters(names=tuple(str(name) for name in unique), sums=sums, counts=counts)
+    return sum_by_position([str(name) for name in unique], position, matrix)
+
+
+def sum_by_position(names: Sequence[str], position: NDArray[np.intp], values: Floats) -> Clusters:
+    """Sum values within clusters that are already numbered; clusters without a value are left out.
+
+    Args:
+        names: the clusters, sorted.
+        position: the cluster of each row, as a position in `names`, shape (n,).
+        values: shape (n, quantities).
+    """
+    counts = np.bincount(position, minlength=len(names))
+    sums = np.zeros((len(names), values.shape[1]))
+    for column, added in enumerate(values.T):
+        order = slice(None) if is_whole(added) else np.lexsort((added, position))
+        sums[:, column] = np.bincount(position[order], weights=added[order], minlength=len(names))
+    present = counts > 0
+    return Clusters(
+        names=tuple(name for name, is_there in zip(names, present, strict=True) if is_there),
+        sums=sums[present],
+        counts=counts[present, None].astype(np.float64),
+    )
+
+
+def is_whole(values: Floats) -> bool:
+    """Return whether all values are whole numbers, whose sums no order and no precision changes."""
+    return bool((values == np.rint(values)).all())

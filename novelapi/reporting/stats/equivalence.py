@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from novelapi.records.base import Record
 from novelapi.reporting.stats.clusters import Clusters
-from novelapi.reporting.stats.intervals import difference_intervals
+from novelapi.reporting.stats.intervals import Interval, difference_intervals
 from novelapi.reporting.stats.resampling import DRAWS, SEED
 
 MARGIN = 0.05
@@ -52,14 +52,11 @@ def show_equivalence(
         seed: their seed.
     """
     intervals = difference_intervals(gains, losses, level=1 - 2 * alpha, draws=draws, seed=seed)
-    return [
-        Equivalence(
-            margin=margin,
-            low=interval.low,
-            high=interval.high,
-            equivalent=None
-            if interval.low is None or interval.high is None
-            else -margin < interval.low and interval.high < margin,
-        )
-        for interval in intervals
-    ]
+    return [judge_equivalence(interval, margin) for interval in intervals]
+
+
+def judge_equivalence(interval: Interval, margin: float = MARGIN) -> Equivalence:
+    """Say whether an interval at level 1 - 2 * 5 % lies within a margin."""
+    low, high = interval.low, interval.high
+    within = None if low is None or high is None else -margin < low and high < margin
+    return Equivalence(margin=margin, low=low, high=high, equivalent=within)

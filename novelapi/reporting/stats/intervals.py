@@ -14,6 +14,7 @@ Three methods; each interval says which one it is:
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -64,7 +65,8 @@ def proportion_intervals(
     if len(table) < 2:
         return _without_interval(table, level)
     informative = np.minimum((table.sums > 0).sum(axis=0), (table.sums < table.counts).sum(axis=0))
-    return _by_information(table, informative, effective_exact(table, level), level=level, draws=draws, seed=seed)
+    exact = {level: effective_exact(table, level)}
+    return _by_information(table, informative, exact, draws=draws, seed=seed)[0]
 
 
 def difference_intervals(
@@ -79,16 +81,24 @@ def difference_intervals(
         draws: bootstrap replicates.
         seed: seed of the replicates.
     """
+    return difference_intervals_at(gains, losses, (level,), draws=draws, seed=seed)[0]
+
+
+def difference_intervals_at(
+    gains: Clusters, losses: Clusters, levels: Sequence[float], *, draws: int = DRAWS, seed: int = SEED
+) -> list[list[Interval]]:
+    """Return `difference_intervals` at several levels from the same replicates, one list per level."""
     net = Clusters(names=gains.names, sums=gains.sums - losses.sums, counts=gains.counts)
     if len(net) < 2:
-        return _without_interval(net, level)
+        return [_without_interval(net, level) for level in levels]
     informative = (net.sums != 0).sum(axis=0)
-    return _by_information(net, informative, _mover(gains, losses, level), level=level, draws=draws, seed=seed)
+    exact = {level: _mover(gains, losses, level) for level in levels}
+    return _by_information(net, informative, exact, draws=draws, seed=seed)
 
 
 def mean_intervals(table: Clusters, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> list[Interval]:
     """Return one bootstrap interval per quantity of a table of any values (pass@k, tokens ...)."""
-    return _without_interval(table, level) if len(table) < 2 else _bootstrap(table, level, draws, seed)
+    return _without_interval(table, level) if len(table) < 2 else _bootstrap(table, [level], draws, seed)[0]
 
 
 def effective_exact(table: Clusters, level: float = LEVEL, *, unseen: Floats | None = None) -> tuple[Floats, Floats]:
@@ -145,8 +155,8 @@ def _mover(gains: Clusters, losses: Clusters, level: float) -> tuple[Floats, Flo
     return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 
-def _bootstrap(table: Clusters, level: float, draws: int, seed: int) -> list[Interval]:
-    """BCa intervals of the means; percentile intervals where the correction is not defined."""
+def _bootstrap(table: Clusters, levels: Sequence[float], draws: int, seed: int) -> list[list[Interval]]:
+    """BCa intervals of the means, one list per level; percentile intervals where the correction is not defined."""
     clusters = len(table)
     replicates = np.sort(replicate_means(table, draws, seed), axis=0)
     means = table.means
@@ -154,25 +164,17 @@ def _bootstrap(table: Clusters, level: float, draws: int, seed: int) -> list[Int
     usable = (below > 0) & (below < 1)
     bias = ndtri(np.where(usable, below, 0.5))
     acceleration = _acceleration(table)
-    reach = np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, (1 + level) / 2)
-    bounds: list[Floats] = []
-    for side in (-reach, reach):
-        shifted = bias + side
-        adjusted = ndtr(bias + shifted / (1 - acceleration * shifted))
-        bounds.append(_quantiles(replicates, np.where(usable, adjusted, ndtr(side))))
-    units = table.units
-    return [
-        Interval(
-            value=float(means[column]),
-            low=float(bounds[0][column]),
-            high=float(bounds[1][column]),
-            level=level,
-            method="bca" if usable[column] else "percentile",
-            clusters=clusters,
-            units=int(units[column]),
-        )
-        for column in range(len(means))
-    ]
+    methods: list[Method] = ["bca" if is_usable else "percentile" for is_usable in usable]
+    found: list[list[Interval]] = []
+    for level in levels:
+        reach = np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, (1 + level) / 2)
+        bounds: list[Floats] = []
+        for side in (-reach, reach):
+            shifted = bias + side
+            adjusted = ndtr(bias + shifted / (1 - acceleration * shifted))
+            bounds.append(_quantiles(replicates, np.where(usable, adjusted, ndtr(side))))
+        found.append(_intervals(table, bounds[0], bounds[1], level, methods))
+    return found
 
 
 def _acceleration(table: Clusters) -> Floats:
@@ -198,26 +200,46 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
 def _by_information(
     table: Clusters,
     informative: NDArray[np.int64],
-    exact: tuple[Floats, Floats],
+    exact: Mapping[float, tuple[Floats, Floats]],
     *,
-    level: float,
     draws: int,
     seed: int,
-) -> list[Interval]:
-    """Bootstrap the quantities for which enough APIs speak, and take the binomial bounds for the others."""
+) -> list[list[Interval]]:
+    """Bootstrap the quantities for which enough APIs speak, and take the binomial bounds for the others.
+
+    Args:
+        table: the values.
+        informative: APIs that speak for the rarer side of each quantity.
+        exact: binomial bounds by level.
+        draws: bootstrap replicates.
+        seed: their seed.
+
+    Returns:
+        One list per level of `exact`.
+    """
     enough = informative >= INFORMATIVE
-    replicated = iter(_bootstrap(table.select(enough), level, draws, seed) if enough.any() else [])
-    low, high = exact
+    columns = np.flatnonzero(enough)
+    resampled = _bootstrap(table.select(enough), list(exact), draws, seed) if len(columns) else [[] for _ in exact]
+    methods: list[Method] = ["binomial"] * len(enough)
+    found: list[list[Interval]] = []
+    for (level, (low, high)), better in zip(exact.items(), resampled, strict=True):
+        intervals = _intervals(table, low, high, level, methods)
+        for column, interval in zip(columns, better, strict=True):
+            intervals[column] = interval
+        found.append(intervals)
+    return found
+
+
+def _intervals(table: Clusters, low: Floats, high: Floats, level: float, methods: Sequence[Method]) -> list[Interval]:
+    """One interval per quantity from its bounds."""
     units = table.units
     return [
-        next(replicated)
-        if enough[column]
-        else Interval(
+        Interval(
             value=float(mean),
             low=float(low[column]),
             high=float(high[column]),
             level=level,
-            method="binomial",
+            method=methods[column],
             clusters=len(table),
             units=int(units[column]),
         )

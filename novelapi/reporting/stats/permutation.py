@@ -7,12 +7,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from novelapi.reporting.stats.clusters import Clusters, Floats
+from novelapi.reporting.stats.clusters import Clusters, Floats, is_whole
 from novelapi.reporting.stats.resampling import SEED
 
 PERMUTATIONS = 10_000
 EXACT_CLUSTERS = 13
 """Up to 2**13 = 8,192 sign patterns all of them are tried."""
+
+TABLES = 100
+"""Quantities whose sums are flipped by one matrix product; it bounds the memory."""
 
 SLACK = 1e-9
 """Sums of fractions that are equal on paper may differ in the last bits."""
@@ -48,14 +51,20 @@ def _all_patterns(moved: Floats) -> float:
 
 def _random_patterns(sums: Floats, permutations: int, seed: int) -> Floats:
     """Only the number of APIs that differ matters, so all tables share the first rows of one sign matrix."""
-    p = np.empty(sums.shape[1])
-    for column in range(sums.shape[1]):
-        moved = sums[sums[:, column] != 0, column]
-        observed = abs(moved.sum()) - SLACK
-        signs = _signs(2 ** int(np.ceil(np.log2(len(moved)))), permutations, seed)[: len(moved)]
-        flipped = moved.astype(np.float32) @ signs if (moved == np.rint(moved)).all() else moved @ signs
-        p[column] = ((np.abs(flipped) >= observed).sum() + 1) / (permutations + 1)
-    return p
+    most = int((sums != 0).sum(axis=0).max())
+    signs = _signs(2 ** int(np.ceil(np.log2(most))), permutations, seed)[:most]
+    moved = np.zeros((sums.shape[1], most))
+    for column, values in enumerate(sums.T):
+        differing = values[values != 0]
+        moved[column, : len(differing)] = differing
+    extreme = np.empty(len(moved))
+    for start in range(0, len(moved), TABLES):
+        part = moved[start : start + TABLES]
+        # Whole numbers are exact in single precision.
+        flipped = part.astype(np.float32 if is_whole(part) else np.float64) @ signs
+        observed = np.abs(part.sum(axis=1, keepdims=True)) - SLACK
+        extreme[start : start + TABLES] = (np.abs(flipped) >= observed).sum(axis=1)
+    return (extreme + 1) / (permutations + 1)
 
 
 @lru_cache(maxsize=8)

@@ -7,27 +7,24 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from novelapi.reporting.stats.clusters import Clusters, Floats
+from novelapi.reporting.stats.clusters import Clusters, Floats, is_whole
 
 DRAWS = 10_000
 SEED = 20260912
 CHUNK = 1_000
+"""Replicates averaged at once: their weights fit the processor's cache."""
+
 ROWS = 200
-"""Replicates drawn at once: few enough for the processor's cache."""
-
-
-def draw_counts(clusters: int, draws: int, seed: int) -> NDArray[np.float32]:
-    """Return how often each cluster is drawn in each replicate, shape (draws, clusters).
-
-    The matrix depends on nothing but its arguments, so quantities over equally many clusters share their replicates.
-    Single precision holds whole numbers up to 2**24 exactly, far more than there are tasks, at half the memory.
-    """
-    return _drawn(clusters, draws, seed).astype(np.float32)
+"""Replicates drawn at once."""
 
 
 @lru_cache(maxsize=32)
-def _drawn(clusters: int, draws: int, seed: int) -> NDArray[np.uint8]:
-    """Counts in one byte each: no cluster is drawn 256 times in a sample of fewer than a million."""
+def draw_counts(clusters: int, draws: int, seed: int) -> NDArray[np.uint8]:
+    """Return how often each cluster is drawn in each replicate, shape (draws, clusters).
+
+    The matrix depends on nothing but its arguments, so quantities over equally many clusters share their replicates.
+    One byte each is enough: no cluster is drawn 256 times in a sample of fewer than a million.
+    """
     generator = np.random.default_rng([seed, clusters])
     counts = np.empty((draws, clusters), dtype=np.uint8)
     for start in range(0, draws, ROWS):
@@ -40,16 +37,13 @@ def _drawn(clusters: int, draws: int, seed: int) -> NDArray[np.uint8]:
 
 def replicate_means(table: Clusters, draws: int = DRAWS, seed: int = SEED) -> Floats:
     """Return the mean of every bootstrap replicate, shape (draws, quantities); clusters are drawn with replacement."""
-    weights = draw_counts(len(table), draws, seed)
-    shape = (draws, table.sums.shape[1])
-    if _is_whole(table.sums):
-        sums = (weights @ table.sums.astype(np.float32)).astype(np.float64)
-    else:
-        sums = np.empty(shape)
-        for start in range(0, draws, CHUNK):
-            sums[start : start + CHUNK] = weights[start : start + CHUNK].astype(np.float64) @ table.sums
-    return sums / (weights @ table.counts.astype(np.float32))
-
-
-def _is_whole(values: Floats) -> bool:
-    return bool((values == np.rint(values)).all())
+    drawn = draw_counts(len(table), draws, seed)
+    # Single precision holds whole numbers up to 2**24 exactly, far more than there are tasks.
+    sums = table.sums.astype(np.float32 if is_whole(table.sums) else np.float64)
+    counts = table.counts.astype(np.float32)
+    means = np.empty((draws, sums.shape[1]))
+    for start in range(0, draws, CHUNK):
+        chunk = slice(start, start + CHUNK)
+        weights = drawn[chunk].astype(np.float32)
+        means[chunk] = (weights.astype(sums.dtype, copy=False) @ sums).astype(np.float64) / (weights @ counts)
+    return means

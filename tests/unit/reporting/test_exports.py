@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from datetime import date
+from datetime import date, datetime
 from importlib.util import find_spec
 
 import polars as pl
@@ -146,6 +146,8 @@ def test_inspect_reads_the_log_of_a_run(cells, tmp_path):
     share = sum(row["outcome"] == "pass" for row in scored) / len(scored)
     log = json.loads(file.read_text())
     assert log["results"]["scores"][0]["metrics"]["accuracy"]["value"] == share
+    begun, ended = (datetime.fromisoformat(log["stats"][name]) for name in ("started_at", "completed_at"))
+    assert (ended - begun).total_seconds() == 12.5  # what the manifest says
     assert run_tool("inspect_ai", LOG, tmp_path / "logs", tmp_path) == f"success 20 {share}"
 
 

@@ -103,7 +103,7 @@ def test_the_figures_show_the_numbers_of_the_table(report, page):
 def test_every_figure_is_there_as_svg_and_png_with_a_table_of_its_name(report):
     folder = report.page.parent
     names = {path.stem for path in report.figures}
-    assert names == {"pass_at_1", "labels", "differences", "flows", "funnel"}
+    assert names == {"pass_at_1", "labels", "differences", "flows", "funnel", "probes"}
     for name in names:
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "prefers-color-scheme: dark" in (folder / "figures" / f"{name}.svg").read_text()
