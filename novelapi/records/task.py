@@ -32,6 +32,9 @@ class CallSpec(Record):
     """Parameter name to Python expression: the call must bind this value (evaluated after `context_code`, with the
     parameters of the entry point in reach). An equal default counts."""
 
+    novel: bool = True
+    """Whether it is new or changed for the model; a task of several APIs may also call known ones."""
+
     result_flows: bool = True
     """Whether the answer must change when the target's result does."""
 

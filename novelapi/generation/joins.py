@@ -1,0 +1,141 @@
+"""Which calls may follow each other: edges that were observed, and ports that fit by the kind of their values.
+
+The result is a parameter graph of its own: strong edges come from the library's graph, weak ones join two APIs with
+examples of their own where a value of the kind that one gave is of the kind that the other took.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from novelapi.generation.members import Member
+from novelapi.generation.uses import NO_DATA, Use, fits
+from novelapi.graph.model import ApiGraph, Edge, Evidence, Input, Node, Port, make_graph
+from novelapi.graph.motifs import Kind
+from novelapi.graph.subsets import Subset, sample_subsets
+
+HUB = 25
+"""An API whose results were seen to go to more others than this says nothing: it only makes data."""
+_PER_PAIR = 3
+MOTIFS: tuple[Kind, ...] = ("pair", "chain", "fork", "collider")
+
+Key = tuple[str, str, str, str]
+
+
+def expression(port: Port) -> str | None:
+    """Return which part of `result` a port is, null for a receiver and for any item of a sequence."""
+    if port.kind == "whole":
+        return "result"
+    if port.kind == "attribute":
+        return f"result.{port.name}"
+    if port.kind == "key":
+        return f"result[{port.name!r}]"
+    return f"result[{port.name}]" if port.kind == "item" and port.name else None
+
+
+def port_of(text: str) -> Port:
+    """Return the port of an expression over `result`, as `uses` writes it."""
+    rest = text.removeprefix("result")
+    if not rest:
+        return Port()
+    if rest.startswith("."):
+        return Port(kind="attribute", name=rest[1:])
+    return Port(kind="item", name=rest.strip("[]"))
+
+
+def partners(graph: ApiGraph, usable: frozenset[str]) -> list[str]:
+    """Return the APIs that are not new and that an observed edge joins to a usable new one, hubs left out."""
+    edges = list(_observed(graph))
+    novel = {node.api for node in graph.nodes if node.novel}
+    found = {api for edge in edges for api in (edge.source, edge.target) if {edge.source, edge.target} & usable}
+    return sorted(found - novel)
+
+
+def _observed(graph: ApiGraph) -> Iterator[Edge]:
+    """Yield the observed edges without hubs, arguments that are no data, and ports that are no value."""
+    after: defaultdict[str, set[str]] = defaultdict(set)
+    for edge in graph.edges:
+        if "observed" in edge.tiers:
+            after[edge.source].add(edge.target)
+    hubs = {api for api, targets in after.items() if len(targets) > HUB}
+    for edge in graph.edges:
+        plain = "observed" in edge.tiers and edge.parameter not in NO_DATA and expression(edge.port) is not None
+        if plain and not {edge.source, edge.target} & hubs:
+            yield edge
+
+
+def join(graph: ApiGraph, members: Mapping[str, Member], uses: Mapping[str, Sequence[Use]]) -> ApiGraph:
+    """Return the graph of what may follow what.
+
+    Args:
+        graph: the library's graph.
+        members: APIs that a task may call.
+        uses: the calls that are known of each.
+    """
+    able = {api for api in members if uses.get(api)}
+    edges = {edge.key: edge for edge in _fitting(members, uses, able)}
+    for edge in _observed(graph):
+        slots = {
+            free.feeds if free.position is not None else "self"
+            for use in uses.get(edge.target, ())
+            for free in use.draft.free
+        }
+        if {edge.source, edge.target} <= able and edge.parameter in slots:
+            edges[edge.key] = edge.model_copy(update={"label": "strong"})
+    inputs: defaultdict[str, set[str]] = defaultdict(set)
+    for edge in edges.values():
+        inputs[edge.target].add(edge.parameter)
+    nodes = [
+        Node(
+            api=api,
+            novel=members[api].novel,
+            inputs=tuple(Input(name=name) for name in sorted(inputs[api])),
+        )
+        for api in sorted(able)
+    ]
+    return make_graph(graph.name, nodes, edges.values(), release=graph.release)
+
+
+def _fitting(members: Mapping[str, Member], uses: Mapping[str, Sequence[Use]], able: set[str]) -> Iterator[Edge]:
+    """Yield the edges between new APIs whose values fit."""
+    new = sorted(api for api in able if members[api].novel)
+    for source in new:
+        given = {(port, kind) for use in uses[source] for port, kind in use.ports.items()}
+        for target in new:
+            if target == source:
+                continue
+            taken = {(name, kind) for use in uses[target] for name, kind in use.takes.items()}
+            pairs = product(sorted(given), sorted(taken))
+            found = {(port, name): kind for (port, kind), (name, wanted) in pairs if fits(kind, wanted)}
+            for (port, name), kind in found.items():
+                detail = f"what came out and what went in are both: {' '.join(kind)}"
+                yield Edge(
+                    source=source, port=port_of(port), target=target, parameter=name, label="weak",
+                    evidence=(Evidence(tier="type", detail=detail),),
+                )  # fmt: skip
+
+
+def draw(joined: ApiGraph, number: int, seed: int) -> list[Subset]:
+    """Return subsets with a new API: as many of each topology, half of them along observed edges if there are any."""
+    found: list[Subset] = []
+    for place, kind in enumerate(MOTIFS):
+        share = number // len(MOTIFS) + (place < number % len(MOTIFS))
+        if share:
+            observed = sample_subsets(joined, (share + 1) // 2, kinds=[kind], seed=seed).subsets
+            known = {frozenset(subset.members) for subset in observed}
+            every = sample_subsets(joined, 2 * share, kinds=[kind], labels=("strong", "weak"), seed=seed).subsets
+            more = [subset for subset in every if frozenset(subset.members) not in known]
+            found += [*observed, *more][:share]
+    return found
+
+
+def joins_of(joined: ApiGraph, source: str, target: str) -> tuple[list[tuple[str, str]], str]:
+    """Return what may join two APIs, observed edges first, and the reason for the first of them."""
+    edges = [edge for edge in joined.edges if (edge.source, edge.target) == (source, target)]
+    edges.sort(key=lambda edge: (edge.label != "strong", edge.port.kind != "whole", edge.key))
+    found = [(text, edge.parameter) for edge in edges if (text := expression(edge.port)) is not None]
+    first = edges[0].evidence[0]
+    where = f" [{first.where}]" if first.where else ""
+    return found[:_PER_PAIR], f"{first.tier}: {first.detail}{where}"

@@ -1,0 +1,231 @@
+"""Writes the task of one subset of APIs: calls that fit are put together, and the sandbox has to agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+from novelapi.execution.harness import HarnessError, prepare
+from novelapi.execution.pool import Slot
+from novelapi.execution.zygote import Zygote
+from novelapi.generation import choosing, drafts, linked, trials
+from novelapi.generation.describe import BLANK, UNNAMED, UNTOLD, leaks
+from novelapi.generation.harness import NoSourceError, mutants, survivors, to_source
+from novelapi.generation.linked import EDGES, NAMES, LinkedDraft
+from novelapi.generation.members import Member
+from novelapi.generation.sealing import Rejected, same_answers, sealed, short, tolerance
+from novelapi.generation.uses import Use
+from novelapi.records.environment import Environment
+from novelapi.records.task import Motif, Task
+
+_INPUTS = 20
+_MOST_TRIED = 24
+"""Combinations of calls that are run for one subset."""
+_MOST_WRITTEN = 4
+"""Combinations that run and of which a task is tried."""
+_STRONG_ONLY = "the links cannot be proved"
+
+Join = tuple[str, str]
+"""Port of the source and parameter of the target."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """One subset to write a task for."""
+
+    motif: Motif
+    members: tuple[tuple[Member, tuple[Use, ...]], ...]
+    """Its APIs in order, with the calls that are known of each."""
+    joins: tuple[tuple[Join, ...], ...]
+    """Per link of the motif what may join its ends, best first."""
+    evidence: tuple[str, ...]
+    """Per link why its ends belong together."""
+    env: Environment
+    preload: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What tells it from other subsets."""
+        return " ".join([self.motif, *(member.api for member, _ in self.members)])
+
+
+@dataclass(kw_only=True)
+class LinkedWritten:
+    """What came out for one subset."""
+
+    key: str
+    task: Task | None = None
+    reasons: dict[str, int] = field(default_factory=dict)
+    """Combinations that became none, by reason."""
+
+
+def write(slot: Slot, assembly: Assembly) -> LinkedWritten:
+    """Write the task of one subset, if one can be had.
+
+    Raises:
+        ZygoteError: the warm parent died (the pool tries again).
+    """
+    author = _Author(slot.zygote(assembly.env, assembly.preload), assembly)
+    task = author.run()
+    return LinkedWritten(key=assembly.key, task=task, reasons=dict(sorted(author.reasons.items())))
+
+
+class _Author:
+    def __init__(self, zygote: Zygote, assembly: Assembly) -> None:
+        self.zygote = zygote
+        self.assembly = assembly
+        self.reasons: Counter[str] = Counter()
+
+    def run(self) -> Task | None:
+        written = 0
+        for draft in islice(self._drafts(), _MOST_TRIED):
+            problem = self._trouble(draft)
+            if problem is not None:
+                self.reasons[problem] += 1
+                continue
+            written += 1
+            try:
+                return self._accept(draft)
+            except Rejected as rejected:
+                self.reasons[str(rejected)] += 1
+            if written == _MOST_WRITTEN:
+                break
+        return None
+
+    def _drafts(self) -> Iterator[LinkedDraft]:
+        """Yield what can be put together, the first calls of each API first."""
+        members, edges = self.assembly.members, EDGES[self.assembly.motif]
+        ends = set(range(len(members))) - {source for source, _ in edges}
+        places = sorted(product(*(range(len(uses)) for _, uses in members)), key=lambda item: (sum(item), item))
+        for chosen in places:
+            parts = [(member, uses[number]) for (member, uses), number in zip(members, chosen, strict=True)]
+            if not all(parts[place][1].ends for place in ends):
+                continue
+            for joins in product(*self.assembly.joins):
+                draft = linked.compose(self.assembly.motif, parts, joins)
+                if draft is not None:
+                    yield draft
+
+    def _trouble(self, draft: LinkedDraft) -> str | None:
+        """Return why calls do not go together with the inputs of their own examples, or say too little in words."""
+        task = linked.to_task(draft, draft.inputs(0))
+        problem = _unsaid(draft, task)
+        if problem is not None:
+            return problem
+        answers = trials.answers_of(self.zygote, task)
+        if isinstance(answers, str):
+            return f"the calls do not go together ({answers.split(':')[0]})"
+        return None if answers[0].is_value else "the calls do not go together"
+
+    def _accept(self, draft: LinkedDraft) -> Task:
+        """Make a task of a draft, if the sandbox agrees.
+
+        Raises:
+            Rejected: with the reason.
+        """
+        chosen = choosing.choose(
+            self.zygote,
+            lambda some: linked.to_task(draft, some),
+            draft.inputs(_INPUTS),
+            [free.name for free in draft.free],
+        )
+        task = linked.to_task(draft, chosen.inputs)
+        task = task.model_copy(update={"tolerance": tolerance(chosen.values), "expected": chosen.values})
+        if any(leaks(text, draft.paths) for item in task.inputs for text in item.args):
+            raise Rejected("an input names a member")
+        dropped = self._options(draft, task)
+        self._steps_matter(draft, task)
+        try:
+            harness = prepare(self.zygote, task)
+        except HarnessError as error:
+            raise Rejected(short(str(error))) from error
+        wrong = mutants(task, harness, dropped) | self._broken_links(draft, task)
+        passing = survivors(self.zygote, task, harness, wrong)
+        if passing:
+            raise Rejected(f"a mutant passes ({passing[0].rpartition(' ')[0] or passing[0]})")
+        origin = "; ".join(step.use.draft.seed.origin for step in draft.steps)
+        found = sealed(task, origin, draft.reference(), harness)
+        more = {"links": list(self.assembly.evidence), "members": list(harness.members), "mutants": sorted(wrong)}
+        return found.model_copy(update={"provenance": {**found.provenance, **more}})
+
+    def _options(self, draft: LinkedDraft, task: Task) -> dict[str, str]:
+        """Return the reference without each optional argument that is fixed or new.
+
+        Raises:
+            Rejected: one has no visible effect.
+        """
+        dropped: dict[str, str] = {}
+        for place, step in enumerate(draft.steps):
+            new = drafts.added_parameters(step.member.candidate)
+            for argument in step.use.draft.seed.arguments:
+                name = argument.keyword
+                if name is None or not (name in new or name in step.use.draft.fixed):
+                    continue
+                code = draft.reference({place: step.call(without=name)})
+                if self._same(task, code):
+                    raise Rejected("an option has no visible effect")
+                dropped[f"{name} {place}"] = code
+        return dropped
+
+    def _steps_matter(self, draft: LinkedDraft, task: Task) -> None:
+        """See that no step can be left out: its input passed on in its place gives other answers.
+
+        Raises:
+            Rejected: a step has no visible effect.
+        """
+        for place in {link.source for link in draft.links}:
+            for name in draft.steps[place].names.values():
+                if self._same(task, draft.reference({place: name})):
+                    raise Rejected("a step has no visible effect")
+
+    def _same(self, task: Task, code: str) -> bool:
+        answers = trials.answers_of(self.zygote, task, code)
+        return not isinstance(answers, str) and same_answers(task, answers)
+
+    def _broken_links(self, draft: LinkedDraft, task: Task) -> dict[str, str]:
+        """Return solutions in which one value does not come from where it should.
+
+        `remembered`: the call is made, and its known results are passed on in its place; `left out`: the same without
+        the call; `unlinked`: the input of the step is passed on in place of its result.
+        """
+        wrong: dict[str, str] = {}
+        for place in sorted({link.source for link in draft.links}):
+            step, name = draft.steps[place], NAMES[place]
+            wrong[f"unlinked {place}"] = draft.reference({place: next(iter(step.names.values()))})
+            values = self._values(draft, task, place)
+            if values is None:
+                continue
+            memory = f"_memory = [{', '.join(values)}]\n\n\n"
+            wrong[f"left_out {place}"] = memory + draft.reference({place: "_memory.pop(0)"})
+            call = f"{step.call()}\n    {name} = _memory.pop(0)"
+            wrong[f"remembered {place}"] = memory + draft.reference({place: call})
+        return wrong
+
+    def _values(self, draft: LinkedDraft, task: Task, place: int) -> list[str] | None:
+        """Return what a step gives for each input as source, null where it has no plain form."""
+        answers = trials.answers_of(self.zygote, task, draft.reference(shows=place))
+        if isinstance(answers, str) or not all(answer.is_value for answer in answers):
+            return None
+        try:
+            return [to_source(answer.value) for answer in answers]
+        except NoSourceError:
+            return None
+
+
+def _unsaid(draft: LinkedDraft, task: Task) -> str | None:
+    """Return what a description lacks or gives away, in words."""
+    if UNTOLD in task.description:
+        return "the documentation does not say what a step does"
+    if UNNAMED in task.description:
+        return "the documentation does not say what an argument is"
+    known = [step for step in draft.steps if not step.member.novel]
+    for step in known:
+        place = draft.steps.index(step) + 1
+        line = next(line for line in task.description.split("\n") if line.startswith(f"{place}. "))
+        if BLANK in line:
+            return "a known step cannot be told without its name"
+    if any(leaks(text, draft.paths) for text in (task.description, task.context_code)):
+        return "description or context names a member"
+    return None
