@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice
 
 from novelapi.generation.members import Member
-from novelapi.generation.uses import NO_DATA, Use, fits
-from novelapi.graph.model import ApiGraph, Edge, Evidence, Input, Node, Port, make_graph
-from novelapi.graph.motifs import Kind
+from novelapi.generation.uses import NO_DATA, Kind, Use, fits
+from novelapi.graph.model import ApiGraph, Edge, Evidence, Input, Node, Output, Port, make_graph
+from novelapi.graph.motifs import Kind as Motif
 from novelapi.graph.subsets import Subset, sample_subsets
+from novelapi.graph.text import Ranker
 
 HUB = 25
 """An API whose results were seen to go to more others than this says nothing: it only makes data."""
 _PER_PAIR = 3
-MOTIFS: tuple[Kind, ...] = ("pair", "chain", "fork", "collider")
-
-Key = tuple[str, str, str, str]
+_PROPOSED = 6
+"""Sources that are joined to one parameter where nothing was observed: those whose words fit it best."""
+MOTIFS: tuple[Motif, ...] = ("pair", "chain", "fork", "collider")
 
 
 def expression(port: Port) -> str | None:
@@ -99,22 +100,50 @@ def join(graph: ApiGraph, members: Mapping[str, Member], uses: Mapping[str, Sequ
 
 
 def _fitting(members: Mapping[str, Member], uses: Mapping[str, Sequence[Use]], able: set[str]) -> Iterator[Edge]:
-    """Yield the edges between new APIs whose values fit."""
-    new = sorted(api for api in able if members[api].novel)
-    for source in new:
-        given = {(port, kind) for use in uses[source] for port, kind in use.ports.items()}
-        for target in new:
-            if target == source:
-                continue
-            taken = {(name, kind) for use in uses[target] for name, kind in use.takes.items()}
-            pairs = product(sorted(given), sorted(taken))
-            found = {(port, name): kind for (port, kind), (name, wanted) in pairs if fits(kind, wanted)}
-            for (port, name), kind in found.items():
+    """Yield the edges between new APIs whose values fit: the sources whose words fit a parameter best."""
+    new = [_node(members[api], uses[api]) for api in sorted(able) if members[api].novel]
+    ranker = Ranker(new)
+    for target in new:
+        for item in target.inputs:
+            wanted = {kind for use in uses[target.api] for name, kind in use.takes.items() if name == item.name}
+            fitting = (
+                (proposal.source, proposal.output.port, kind)
+                for proposal in ranker.rank(target, item)
+                for kind in _kinds(uses[proposal.source], proposal.output.port, wanted)
+            )
+            for source, port, kind in islice(fitting, _PROPOSED):
                 detail = f"what came out and what went in are both: {' '.join(kind)}"
                 yield Edge(
-                    source=source, port=port_of(port), target=target, parameter=name, label="weak",
+                    source=source, port=port, target=target.api, parameter=item.name, label="weak",
                     evidence=(Evidence(tier="type", detail=detail),),
                 )  # fmt: skip
+
+
+def _kinds(uses: Sequence[Use], port: Port, wanted: set[Kind]) -> list[Kind]:
+    """Return the first kind of value that a port gave and that fits, none where none does."""
+    given = sorted({use.ports[name] for use in uses for name in use.ports if port_of(name) == port})
+    return [kind for kind in given if any(fits(kind, item) for item in wanted)][:1]
+
+
+def _first(ports: Mapping[str, Kind]) -> str:
+    """Return the port that a result is used by: the whole, or the first part of a tuple with names."""
+    named = [name for name in ports if name.startswith("result.")]
+    return named[0] if named else next(iter(ports))
+
+
+def _node(member: Member, uses: Sequence[Use]) -> Node:
+    """Return a member as a node with the ports that running showed, and what is documented of them."""
+    surface = member.bundle.surface
+    told = {item.name.lstrip("*"): item.description or "" for item in surface.parameters}
+    ports = sorted({_first(use.ports) for use in uses if use.ports})
+    takes = sorted({name for use in uses for name in use.takes})
+    return Node(
+        api=member.api,
+        text=(member.bundle.m_prose or "").split("\n\n")[0],
+        outputs=tuple(Output(port=port_of(name), text=surface.returns or "") for name in ports),
+        inputs=tuple(Input(name=name, text=told.get(name, "")) for name in takes),
+        novel=member.novel,
+    )
 
 
 def draw(joined: ApiGraph, number: int, seed: int) -> list[Subset]:

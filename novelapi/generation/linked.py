@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from novelapi.generation import drafts
 from novelapi.generation.describe import (
@@ -48,10 +48,11 @@ class Step:
     free: tuple[Free, ...]
     """Parameters of the entry point that it takes, under their names there."""
 
-    def call(self, without: str | None = None) -> str:
-        """Return the call, one keyword left out on request."""
-        given = {position: name for position, name in self.names.items() if position is not None}
-        return self.use.draft.seed.call(given, self.names.get(None), without)
+    def call(self, without: str | None = None, passed: Mapping[int | None, str] | None = None) -> str:
+        """Return the call, one keyword left out, or other expressions passed, on request."""
+        names = {**self.names, **(passed or {})}
+        given = {position: name for position, name in names.items() if position is not None}
+        return self.use.draft.seed.call(given, names.get(None), without)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,9 @@ class LinkedDraft:
     motif: Motif
     steps: tuple[Step, ...]
     links: tuple[Link, ...]
-    free: tuple[Free, ...] = field(default=())
+    slots: tuple[int | None, ...]
+    """Per link the position of the argument that holds its value; null is the receiver."""
+    free: tuple[Free, ...]
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -79,18 +82,31 @@ class LinkedDraft:
         """The `def` line."""
         return f"def solve({', '.join(free.name for free in self.free)}):"
 
-    def reference(self, instead: Mapping[int, str] | None = None, *, shows: int | None = None) -> str:
+    def reference(
+        self,
+        instead: Mapping[int, str] | None = None,
+        *,
+        passed: Mapping[int, str] | None = None,
+        shows: str | None = None,
+    ) -> str:
         """Return the solution.
 
         Args:
             instead: expressions that stand in for the calls of some steps.
-            shows: position of the step whose result is returned as it is; null for the answer.
+            passed: expressions that stand in for the values of some links.
+            shows: expression that is returned; null for the answer.
         """
         imports = sorted({line for step in self.steps for line in step.use.draft.seed.target_imports})
         lines = [*imports, *([""] if imports else []), self.signature]
         for place, step in enumerate(self.steps):
-            lines.append(f"    {NAMES[place]} = {(instead or {}).get(place, step.call())}")
-        return "\n".join([*lines, f"    return {self._answer() if shows is None else NAMES[shows]}"]) + "\n"
+            other = {
+                self.slots[number]: text for number, text in (passed or {}).items() if self._ends_at(number, place)
+            }
+            lines.append(f"    {NAMES[place]} = {(instead or {}).get(place, step.call(passed=other))}")
+        return "\n".join([*lines, f"    return {self._answer() if shows is None else shows}"]) + "\n"
+
+    def _ends_at(self, number: int, place: int) -> bool:
+        return self.links[number].target == place
 
     def _answer(self) -> str:
         parts = [self.steps[place].use.draft.plain(NAMES[place]) for place in self.ends]
@@ -127,13 +143,16 @@ def compose(motif: Motif, parts: Sequence[tuple[Member, Use]], joins: Sequence[t
     for _, use in parts:
         taken |= set(imports_of(ast.parse("\n".join(use.draft.seed.imports))))
     links: list[Link] = []
+    slots: list[int | None] = []
     given: list[dict[int | None, str]] = [{} for _ in parts]
     for (source, target), (port, parameter) in zip(EDGES[motif], joins, strict=True):
         slot = _slot(parts[target][1], parameter)
         if slot is None or slot[0] in given[target]:
             return None
-        given[target][slot[0]] = NAMES[source] + port.removeprefix("result")
-        links.append(Link(source=source, port=port, target=target, parameter=parameter))
+        link = Link(source=source, port=port, target=target, parameter=parameter)
+        given[target][slot[0]] = handed(link)
+        links.append(link)
+        slots.append(slot[0])
     steps: list[Step] = []
     names: set[str] = set(taken)
     for (member, use), own in zip(parts, given, strict=True):
@@ -142,7 +161,37 @@ def compose(motif: Motif, parts: Sequence[tuple[Member, Use]], joins: Sequence[t
         passed = {**own, **{item.position: item.name for item in named}}
         steps.append(Step(member=member, use=use, names=passed, free=named))
     every = tuple(free for step in steps for free in step.free)
-    return LinkedDraft(motif=motif, steps=tuple(steps), links=tuple(links), free=every) if every else None
+    if not every:
+        return None
+    return LinkedDraft(motif=motif, steps=tuple(steps), links=tuple(links), slots=tuple(slots), free=every)
+
+
+def without_option(draft: LinkedDraft, place: int, name: str) -> LinkedDraft:
+    """Return a draft in which one call lacks a fixed keyword."""
+    step = draft.steps[place]
+    own = step.use.draft
+    gone = next(number for number, argument in enumerate(own.seed.arguments) if argument.keyword == name)
+
+    def moved(position: int | None) -> int | None:
+        return position - 1 if position is not None and position > gone else position
+
+    seed = replace(own.seed, arguments=(*own.seed.arguments[:gone], *own.seed.arguments[gone + 1 :]))
+    free = tuple(replace(item, position=moved(item.position)) for item in own.free)
+    fixed = {key: value for key, value in own.fixed.items() if key != name}
+    changed = replace(
+        step,
+        use=replace(step.use, draft=replace(own, seed=seed, free=free, fixed=fixed)),
+        names={moved(position): text for position, text in step.names.items() if position != gone},
+        free=tuple(replace(item, position=moved(item.position)) for item in step.free),
+    )
+    slots = [moved(slot) if link.target == place else slot for link, slot in zip(draft.links, draft.slots, strict=True)]
+    steps = (*draft.steps[:place], changed, *draft.steps[place + 1 :])
+    return replace(draft, steps=steps, slots=tuple(slots))
+
+
+def handed(link: Link) -> str:
+    """Return the expression of a link's value in the solution: `first.values`."""
+    return NAMES[link.source] + link.port.removeprefix("result")
 
 
 def _slot(use: Use, parameter: str) -> tuple[int | None] | None:

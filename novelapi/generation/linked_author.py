@@ -13,19 +13,18 @@ from novelapi.execution.zygote import Zygote
 from novelapi.generation import choosing, drafts, linked, trials
 from novelapi.generation.describe import BLANK, UNNAMED, UNTOLD, leaks
 from novelapi.generation.harness import NoSourceError, mutants, survivors, to_source
-from novelapi.generation.linked import EDGES, NAMES, LinkedDraft
+from novelapi.generation.linked import EDGES, LinkedDraft
 from novelapi.generation.members import Member
 from novelapi.generation.sealing import Rejected, same_answers, sealed, short, tolerance
 from novelapi.generation.uses import Use
 from novelapi.records.environment import Environment
-from novelapi.records.task import Motif, Task
+from novelapi.records.task import Link, Motif, Task
 
 _INPUTS = 20
 _MOST_TRIED = 24
 """Combinations of calls that are run for one subset."""
 _MOST_WRITTEN = 4
 """Combinations that run and of which a task is tried."""
-_STRONG_ONLY = "the links cannot be proved"
 
 Join = tuple[str, str]
 """Port of the source and parameter of the target."""
@@ -136,38 +135,45 @@ class _Author:
         if any(leaks(text, draft.paths) for item in task.inputs for text in item.args):
             raise Rejected("an input names a member")
         dropped = self._options(draft, task)
+        idle = next((key for key, code in dropped.items() if self._same(task, code)), None)
+        if idle is not None:
+            return self._accept(self._without(draft, *idle))
         self._steps_matter(draft, task)
         try:
             harness = prepare(self.zygote, task)
         except HarnessError as error:
             raise Rejected(short(str(error))) from error
-        wrong = mutants(task, harness, dropped) | self._broken_links(draft, task)
+        named = {f"{name} {place}": code for (place, name), code in dropped.items()}
+        wrong = mutants(task, harness, named) | self._broken_links(draft, task)
         passing = survivors(self.zygote, task, harness, wrong)
         if passing:
-            raise Rejected(f"a mutant passes ({passing[0].rpartition(' ')[0] or passing[0]})")
+            raise Rejected(f"a mutant passes ({passing[0].rpartition(' ')[0] or passing[0]}, {harness.integrity})")
         origin = "; ".join(step.use.draft.seed.origin for step in draft.steps)
         found = sealed(task, origin, draft.reference(), harness)
         more = {"links": list(self.assembly.evidence), "members": list(harness.members), "mutants": sorted(wrong)}
         return found.model_copy(update={"provenance": {**found.provenance, **more}})
 
-    def _options(self, draft: LinkedDraft, task: Task) -> dict[str, str]:
-        """Return the reference without each optional argument that is fixed or new.
-
-        Raises:
-            Rejected: one has no visible effect.
-        """
-        dropped: dict[str, str] = {}
+    def _options(self, draft: LinkedDraft, task: Task) -> dict[tuple[int, str], str]:
+        """Return the reference without each optional argument that is fixed or new, by step and name."""
+        dropped: dict[tuple[int, str], str] = {}
         for place, step in enumerate(draft.steps):
             new = drafts.added_parameters(step.member.candidate)
             for argument in step.use.draft.seed.arguments:
                 name = argument.keyword
-                if name is None or not (name in new or name in step.use.draft.fixed):
-                    continue
-                code = draft.reference({place: step.call(without=name)})
-                if self._same(task, code):
-                    raise Rejected("an option has no visible effect")
-                dropped[f"{name} {place}"] = code
+                if name is not None and (name in new or name in step.use.draft.fixed):
+                    dropped[place, name] = draft.reference({place: step.call(without=name)})
         return dropped
+
+    def _without(self, draft: LinkedDraft, place: int, name: str) -> LinkedDraft:
+        """Return a draft without an option that changes nothing.
+
+        Raises:
+            Rejected: it is what is new, or carries a value of a link.
+        """
+        step = draft.steps[place]
+        if name in drafts.added_parameters(step.member.candidate) or name not in step.use.draft.fixed:
+            raise Rejected("an option has no visible effect")
+        return linked.without_option(draft, place, name)
 
     def _steps_matter(self, draft: LinkedDraft, task: Task) -> None:
         """See that no step can be left out: its input passed on in its place gives other answers.
@@ -187,25 +193,24 @@ class _Author:
     def _broken_links(self, draft: LinkedDraft, task: Task) -> dict[str, str]:
         """Return solutions in which one value does not come from where it should.
 
-        `remembered`: the call is made, and its known results are passed on in its place; `left out`: the same without
-        the call; `unlinked`: the input of the step is passed on in place of its result.
+        `remembered`: the call is made, and what it is known to give is passed on in place of its result; `left out`:
+        the same without the call; `unlinked`: the input of the step is passed on in place of its result.
         """
         wrong: dict[str, str] = {}
-        for place in sorted({link.source for link in draft.links}):
-            step, name = draft.steps[place], NAMES[place]
-            wrong[f"unlinked {place}"] = draft.reference({place: next(iter(step.names.values()))})
-            values = self._values(draft, task, place)
-            if values is None:
-                continue
-            memory = f"_memory = [{', '.join(values)}]\n\n\n"
-            wrong[f"left_out {place}"] = memory + draft.reference({place: "_memory.pop(0)"})
-            call = f"{step.call()}\n    {name} = _memory.pop(0)"
-            wrong[f"remembered {place}"] = memory + draft.reference({place: call})
+        for number, link in enumerate(draft.links):
+            source = draft.steps[link.source]
+            wrong[f"unlinked {number}"] = draft.reference(passed={number: next(iter(source.names.values()))})
+            values = self._values(draft, task, link)
+            if values is not None:
+                memory = f"_memory = [{', '.join(values)}]\n\n\n"
+                remembered = {number: "_memory.pop(0)"}
+                wrong[f"remembered {number}"] = memory + draft.reference(passed=remembered)
+                wrong[f"left out {number}"] = memory + draft.reference({link.source: "None"}, passed=remembered)
         return wrong
 
-    def _values(self, draft: LinkedDraft, task: Task, place: int) -> list[str] | None:
-        """Return what a step gives for each input as source, null where it has no plain form."""
-        answers = trials.answers_of(self.zygote, task, draft.reference(shows=place))
+    def _values(self, draft: LinkedDraft, task: Task, link: Link) -> list[str] | None:
+        """Return what goes over a link for each input as source, null where it has no plain form."""
+        answers = trials.answers_of(self.zygote, task, draft.reference(shows=linked.handed(link)))
         if isinstance(answers, str) or not all(answer.is_value for answer in answers):
             return None
         try:
