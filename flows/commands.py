@@ -48,6 +48,10 @@ Cutoff = Annotated[
     datetime | None, typer.Option("--cutoff", formats=["%Y-%m-%d"], help="Training cutoff; default: the catalogue's.")
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Keep this many units per stage (by hash of id).")]
+Subsets = Annotated[
+    int | None,
+    typer.Option("--subsets", min=1, help="Try tasks of several APIs on this many subsets of the library's graph."),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes at work.")]
 Fresh = Annotated[bool, typer.Option("--fresh/--resume", help="Do finished work again, or go on where it ended.")]
@@ -106,6 +110,7 @@ def build(
     group: Annotated[str | None, typer.Option("--group", "-g", help="A group of the catalogue, pooled.")] = None,
     all_libraries: Annotated[bool, typer.Option("--all-libraries", help="Every library of the catalogue.")] = False,
     limit: Limit = None,
+    subsets: Subsets = None,
     seed: Seed = 0,
     jobs: Jobs = 2,
     fresh: Fresh = False,
@@ -137,6 +142,7 @@ def build(
         "model": model,
         "cutoff": _day(cutoff),
         "limit": limit,
+        "subsets": subsets,
         "seed": seed,
         "jobs": jobs,
         "from_stage": 1 if fresh else from_stage,
@@ -180,6 +186,7 @@ def run(
     ] = None,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples per task; one is greedy.")] = 1,
     limit: Limit = None,
+    subsets: Subsets = None,
     seed: Seed = 0,
     jobs: Jobs = 2,
     fresh: Fresh = False,
@@ -218,6 +225,7 @@ def run(
         "docs": str(docs.absolute()) if docs else None,
         "pack": str(pack.absolute()) if pack else None,
         "limit": limit,
+        "subsets": subsets,
         "seed": seed,
         "jobs": jobs,
         "fresh": fresh,

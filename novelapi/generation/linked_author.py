@@ -134,7 +134,7 @@ class _Author:
         task = task.model_copy(update={"tolerance": tolerance(chosen.values), "expected": chosen.values})
         if any(leaks(text, draft.paths) for item in task.inputs for text in item.args):
             raise Rejected("an input names a member")
-        dropped = self._options(draft, task)
+        dropped = self._options(draft)
         idle = next((key for key, code in dropped.items() if self._same(task, code)), None)
         if idle is not None:
             return self._accept(self._without(draft, *idle))
@@ -153,7 +153,7 @@ class _Author:
         more = {"links": list(self.assembly.evidence), "members": list(harness.members), "mutants": sorted(wrong)}
         return found.model_copy(update={"provenance": {**found.provenance, **more}})
 
-    def _options(self, draft: LinkedDraft, task: Task) -> dict[tuple[int, str], str]:
+    def _options(self, draft: LinkedDraft) -> dict[tuple[int, str], str]:
         """Return the reference without each optional argument that is fixed or new, by step and name."""
         dropped: dict[tuple[int, str], str] = {}
         for place, step in enumerate(draft.steps):
