@@ -20,8 +20,10 @@ from novelapi.graph.text import Ranker
 HUB = 25
 """An API whose results were seen to go to more others than this says nothing: it only makes data."""
 _PER_PAIR = 3
-_PROPOSED = 6
+_PROPOSED = 4
 """Sources that are joined to one parameter where nothing was observed: those whose words fit it best."""
+_PAIRS = 10
+"""One subset in so many is a pair."""
 MOTIFS: tuple[Motif, ...] = ("pair", "chain", "fork", "collider")
 
 
@@ -147,10 +149,15 @@ def _node(member: Member, uses: Sequence[Use]) -> Node:
 
 
 def draw(joined: ApiGraph, number: int, seed: int) -> list[Subset]:
-    """Return subsets with a new API: as many of each topology, half of them along observed edges if there are any."""
+    """Return subsets with a new API: a tenth pairs, as many of each other topology.
+
+    Half of them lie along observed edges, as far as there are any.
+    """
     found: list[Subset] = []
+    pairs = number // _PAIRS
     for place, kind in enumerate(MOTIFS):
-        share = number // len(MOTIFS) + (place < number % len(MOTIFS))
+        others = len(MOTIFS) - 1
+        share = pairs if kind == "pair" else (number - pairs + others - place) // others
         if share:
             observed = sample_subsets(joined, (share + 1) // 2, kinds=[kind], seed=seed).subsets
             known = {frozenset(subset.members) for subset in observed}

@@ -123,11 +123,24 @@ class LinkedDraft:
         return text + ("\n\n" + "\n\n\n".join(helpers) + "\n" if helpers else "")
 
     def inputs(self, count: int) -> list[TaskInput]:
-        """Return changed inputs first and the examples' own last."""
-        texts = [free.text for free in self.free]
+        """Return changed inputs first and the examples' own last.
+
+        Arguments that are equal in the examples are changed apart: else nobody could tell which of them is used where.
+        """
         key = "/".join([self.motif, *(step.member.api for step in self.steps)])
-        found = vary(texts, [free.feeds for free in self.free], key, count, [free.choices for free in self.free])
-        return [*(TaskInput(args=item) for item in found), TaskInput(args=tuple(texts))]
+        texts = [free.text for free in self.free]
+        rounds = [texts[:place].count(text) for place, text in enumerate(texts)]
+        columns: dict[int, list[str]] = {}
+        for number in sorted(set(rounds)):
+            places = [place for place, own in enumerate(rounds) if own == number]
+            some = [self.free[place] for place in places]
+            found = vary(
+                [free.text for free in some], [free.feeds for free in some], f"{key}/{number}" if number else key,
+                count, [free.choices for free in some],
+            )  # fmt: skip
+            columns |= {place: [item[column] for item in found] for column, place in enumerate(places)}
+        varied = zip(*(columns[place] for place in range(len(texts))), strict=False)
+        return [*(TaskInput(args=item) for item in varied), TaskInput(args=tuple(texts))]
 
 
 def compose(motif: Motif, parts: Sequence[tuple[Member, Use]], joins: Sequence[tuple[str, str]]) -> LinkedDraft | None:
