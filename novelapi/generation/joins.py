@@ -160,11 +160,17 @@ def draw(joined: ApiGraph, number: int, seed: int) -> list[Subset]:
         share = pairs if kind == "pair" else (number - pairs + others - place) // others
         if share:
             observed = sample_subsets(joined, (share + 1) // 2, kinds=[kind], seed=seed).subsets
+            observed = [subset for subset in observed if _distinct(subset)]
             known = {frozenset(subset.members) for subset in observed}
             every = sample_subsets(joined, 2 * share, kinds=[kind], labels=("strong", "weak"), seed=seed).subsets
-            more = [subset for subset in every if frozenset(subset.members) not in known]
+            more = [subset for subset in every if _distinct(subset) and frozenset(subset.members) not in known]
             found += [*observed, *more][:share]
     return found
+
+
+def _distinct(subset: Subset) -> bool:
+    """Whether no two members have one name: `np.matrix_transpose` and `np.linalg.matrix_transpose` do the same."""
+    return len({api.rpartition(".")[2] for api in subset.members}) == len(subset.members)
 
 
 def joins_of(joined: ApiGraph, source: str, target: str) -> tuple[list[tuple[str, str]], str]:

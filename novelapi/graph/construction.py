@@ -186,7 +186,7 @@ def predicted_graph(graph: ApiGraph, rows: Sequence[PairRow], labels: Sequence[L
     ports = {(node.api, item.port.text): item.port for node in graph.nodes for item in node.outputs}
     edges: dict[Key, Edge] = {}
     for row, label in zip(rows, labels, strict=True):
-        if label in {"strong", "weak"} and label is not None:
+        if label == "strong" or label == "weak":  # noqa: PLR1714 - what narrows the type
             edges[row.key] = Edge(
                 source=row.source,
                 port=ports[row.source, row.port],

@@ -1,5 +1,7 @@
 """Which call was given what another target returned. Runs inside the sandbox."""
 
+import sys
+
 import describe
 
 MOST = 200
@@ -45,4 +47,16 @@ class Links:
         for value in list(held):
             if type(value) in (list, tuple):
                 held += value[:MOST]
-        return any(describe.same(value, given) for value in held for given in values)
+        return any(equal(value, given) for value in held for given in values)
+
+
+def equal(left, right):
+    """Whether two values are the same; arrays that only broadcast to each other are not."""
+    np = sys.modules.get("numpy")
+    if left is not right and np is not None and (hasattr(left, "shape") or hasattr(right, "shape")):
+        try:
+            if np.shape(left) != np.shape(right):
+                return False
+        except Exception:  # a list of unequal parts has no shape
+            return False
+    return describe.same(left, right)
