@@ -103,10 +103,12 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
 
     Raises:
         NothingNewError: stage 1 found no candidate, so the others have nothing to do.
+        UsageError: tasks of several APIs were asked for, and there is no graph.
         NovelApiError: a stage failed.
     """
     done: list[StageResult] = []
     linking = request.subsets is not None and last >= 3
+    graph = read_graph(request, run_layout()).digest if linking else ""  # before any work: it may be missing
     total = last + linking
 
     def take(state: State[StageResult]) -> None:
@@ -125,7 +127,7 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
     if last >= 3:
         take(generation(request, done[1], return_state=True))
     if linking:
-        take(linked(request, done[2], read_graph(request, run_layout()).digest, return_state=True))
+        take(linked(request, done[2], graph, return_state=True))
     if last >= 4:
         revision = pin_model(request.model, access)
         take(filters(request, done[-1], revision, access, return_state=True))
