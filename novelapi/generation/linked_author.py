@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 
@@ -16,7 +16,7 @@ from novelapi.generation.harness import NoSourceError, mutants, survivors, to_so
 from novelapi.generation.linked import EDGES, LinkedDraft
 from novelapi.generation.members import Member
 from novelapi.generation.sealing import Rejected, same_answers, sealed, short, tolerance
-from novelapi.generation.uses import Use
+from novelapi.generation.uses import Use, fits
 from novelapi.records.environment import Environment
 from novelapi.records.task import Link, Motif, Task
 
@@ -41,6 +41,8 @@ class Assembly:
     """Per link of the motif what may join its ends, best first."""
     evidence: tuple[str, ...]
     """Per link why its ends belong together."""
+    observed: tuple[bool, ...]
+    """Per link whether it was seen; then running decides, else the kinds of the values have to fit."""
     env: Environment
     preload: tuple[str, ...]
 
@@ -103,6 +105,11 @@ class _Author:
             if not all(parts[place][1].ends for place in ends):
                 continue
             for joins in product(*self.assembly.joins):
+                if not all(
+                    seen or _fit(parts, edge, join)
+                    for seen, edge, join in zip(self.assembly.observed, edges, joins, strict=True)
+                ):
+                    continue
                 draft = linked.compose(self.assembly.motif, parts, joins)
                 if draft is not None:
                     yield draft
@@ -230,6 +237,13 @@ class _Author:
             return [to_source(answer.value) for answer in answers]
         except NoSourceError:
             return None
+
+
+def _fit(parts: Sequence[tuple[Member, Use]], edge: tuple[int, int], join: Join) -> bool:
+    """Whether a call gave a value of the kind that the other was given; where that is unknown, running decides."""
+    (source, target), (port, parameter) = edge, join
+    given, wanted = parts[source][1].ports.get(port), parts[target][1].takes.get(parameter)
+    return wanted is None or (given is not None and fits(given, wanted))
 
 
 def _unsaid(draft: LinkedDraft, task: Task) -> str | None:

@@ -157,6 +157,7 @@ def _assembly(  # noqa: PLR0917 - what a subset is written from
         members=tuple((members[name], tuple(found[name])) for name in names),
         joins=tuple(tuple(item) for item, _ in pairs),
         evidence=tuple(why for _, why in pairs),
+        observed=tuple(why.startswith("observed") for _, why in pairs),
         env=env,
         preload=preload,
     )
