@@ -83,20 +83,30 @@ def sample(library, number, seed=0):
 def completeness_of(library):
     layout = Layout(load_settings().home_dir)
     graph = ApiGraph.load(layout.graph(library, "copy"))
-    search = GraphSearch(graph, lambda text: estimate_tokens(text) - estimate_tokens(""))
-    tasks = [(task_query(task), called(task, graph)) for task in read_gold(layout, library, "copy")]
-    for budget in (250, 500, 1000, 2000, 4000):
-        for depth in (1, 2):
-            row = completeness(search, tasks, budget, depth).to_row()
-            print(json.dumps({"library": library, "depth": depth, **row}))
+    gold = read_gold(layout, library, "copy")
+    kinds = {
+        "one API": [task for task in gold if not task.links],
+        "several APIs": [task for task in gold if task.links],
+    }
+    for kind, own in kinds.items():
+        tasks = [(task_query(task), called(task, graph)) for task in own]
+        for budget in (250, 500, 1000, 2000, 4000) if tasks else ():
+            for depth in (1, 2):
+                row = completeness(searcher(graph), tasks, budget, depth).to_row()
+                print(json.dumps({"library": library, "tasks of": kind, "depth": depth, **row}), flush=True)
+
+
+def searcher(graph):
+    """Return the documents of all APIs of a graph, found with or without its edges."""
+    return GraphSearch(graph, lambda text: estimate_tokens(text) - estimate_tokens(""))
 
 
 def called(task, graph):
-    """Return the target and the other APIs of the graph that the gold solution calls by name."""
+    """Return the targets and the other APIs of the graph that the gold solution calls by name."""
     tree = ast.parse(f"{task.context_code}\n{task.reference_solution}")
     imports = imports_of(tree)
     names = {dotted(node.func, imports) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return ({name for name in names if name} | {task.api}) & set(graph.by_api)
+    return ({name for name in names if name} | {call.api for call in task.calls}) & set(graph.by_api)
 
 
 def subsets_of(library, number):

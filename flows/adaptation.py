@@ -53,6 +53,7 @@ def run_adaptation(
     samples: int = 1,
     corpus: list[str] | None = None,
     limit: int | None = None,
+    subsets: int | None = None,
     batch: int | None = None,
     seed: int = 0,
     jobs: int = 2,
@@ -77,6 +78,7 @@ def run_adaptation(
         samples: samples per task; the first is greedy.
         corpus: files behind the statistics; default: the sources of the libraries.
         limit: number of units per stage, where the libraries have to be built.
+        subsets: subsets of the parameter graph that tasks of several APIs are tried on; default none.
         batch: greedy prompts per pass.
         seed: seed of everything that is drawn.
         jobs: processes at work.
@@ -95,7 +97,9 @@ def run_adaptation(
     progress.info("watch this run at %s", url)
 
     # Extract: tasks, split, rows; the same answers for every method.
-    built = build_instance(group=group, model=source, cutoff=cutoff, limit=limit, seed=seed, jobs=jobs, access=access)
+    built = build_instance(
+        group=group, model=source, cutoff=cutoff, limit=limit, subsets=subsets, seed=seed, jobs=jobs, access=access
+    )
     model, weights, passages = f"transformers:{base}", base_sha(base), retrieval or default_retrieval()
     selection = Selection(
         group=group, source=source, instance_sha=built.instance.sha256, train=train, test=test, window=window,

@@ -52,6 +52,10 @@ LibraryPath = Annotated[
     Path | None, typer.Option("--library-path", help="Your own package: a wheel, or the folder of a project.")
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Keep this many units per stage (by hash of id).")]
+Subsets = Annotated[
+    int | None,
+    typer.Option("--subsets", min=1, help="Try tasks of several APIs on this many subsets of the library's graph."),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes at work.")]
 Fresh = Annotated[bool, typer.Option("--fresh/--resume", help="Do finished work again, or go on where it ended.")]
@@ -114,6 +118,7 @@ def build(
     group: Annotated[str | None, typer.Option("--group", "-g", help="A group of the catalogue, pooled.")] = None,
     all_libraries: Annotated[bool, typer.Option("--all-libraries", help="Every library of the catalogue.")] = False,
     limit: Limit = None,
+    subsets: Subsets = None,
     seed: Seed = 0,
     jobs: Jobs = 2,
     fresh: Fresh = False,
@@ -148,6 +153,7 @@ def build(
         "model": model,
         "cutoff": _day(cutoff),
         "limit": limit,
+        "subsets": subsets,
         "seed": seed,
         "jobs": jobs,
         "from_stage": 1 if fresh else from_stage,
@@ -195,6 +201,7 @@ def run(
     ] = None,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples per task; one is greedy.")] = 1,
     limit: Limit = None,
+    subsets: Subsets = None,
     seed: Seed = 0,
     jobs: Jobs = 2,
     fresh: Fresh = False,
@@ -236,6 +243,7 @@ def run(
         "docs": str(docs.absolute()) if docs else None,
         "pack": str(pack.absolute()) if pack else None,
         "limit": limit,
+        "subsets": subsets,
         "seed": seed,
         "jobs": jobs,
         "fresh": fresh,

@@ -22,6 +22,7 @@ def build_group(
     cutoff: date | None = None,
     stages: list[int] | None = None,
     limit: int | None = None,
+    subsets: int | None = None,
     seed: int = 0,
     jobs: int = 2,
     from_stage: int | None = None,
@@ -35,6 +36,7 @@ def build_group(
         cutoff: training cutoff; default: the catalogue's.
         stages: stages to run, default all four.
         limit: number of units to keep per stage.
+        subsets: subsets of the parameter graph that tasks of several APIs are tried on; default none.
         seed: seed of everything that is drawn.
         jobs: processes at work.
         from_stage: do this stage and the later ones again.
@@ -50,6 +52,7 @@ def build_group(
         cutoff=cutoff,
         stages=stages,
         limit=limit,
+        subsets=subsets,
         seed=seed,
         jobs=jobs,
         from_stage=from_stage,

@@ -19,6 +19,7 @@ def build_instance(
     model: str = "copy",
     cutoff: date | None = None,
     limit: int | None = None,
+    subsets: int | None = None,
     seed: int = 0,
     jobs: int = 2,
     from_stage: int | None = None,
@@ -31,6 +32,7 @@ def build_instance(
         model: model in the catalogue, `copy`, or `openai:NAME`.
         cutoff: training cutoff; default: the catalogue's.
         limit: number of units to keep per stage.
+        subsets: subsets of the parameter graph that tasks of several APIs are tried on; default none.
         seed: seed of everything that is drawn.
         jobs: processes at work.
         from_stage: do this stage and the later ones again.
@@ -45,6 +47,7 @@ def build_instance(
         model=model,
         cutoff=cutoff,
         limit=limit,
+        subsets=subsets,
         seed=seed,
         jobs=jobs,
         from_stage=from_stage,

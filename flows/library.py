@@ -12,20 +12,21 @@ from flows._plan import resolve
 from flows._runs import LibraryBuild, Tally, progress
 from flows.choices import check_stages
 from novelapi.errors import NothingNewError
+from novelapi.generation.linked_stage import read_graph
 from novelapi.records.request import DIRECT, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
 from tasks._results import forget_stages
 from tasks._stage import run_layout
 from tasks.discovery import discovery
-from tasks.filters import filters
-from tasks.generation import generation
-from tasks.inference import author_of, pin_model, windowed, with_window
+from tasks.generation import generation, linked
+from tasks.inference import author_of
 from tasks.knowledge import knowledge
 
 MAKES = {
     "stage1_discovery": ("discovery", "candidates"),
     "stage2_knowledge": ("knowledge", "bundles"),
     "stage3_tasks": ("tasks", "tasks"),
+    "stage3_linked": ("tasks of several APIs", "tasks"),
     "stage4_filtered": ("gates", "accepted"),
 }
 """What each stage is called on the console, and what it makes."""
@@ -40,6 +41,7 @@ def build_library(
     new: str | None = None,
     stages: list[int] | None = None,
     limit: int | None = None,
+    subsets: int | None = None,
     seed: int = 0,
     jobs: int = 2,
     from_stage: int | None = None,
@@ -55,6 +57,7 @@ def build_library(
         new: release under test.
         stages: stages to run, default all: 1 discovery, 2 knowledge, 3 tasks, 4 gates; a stage needs those before it.
         limit: number of units to keep.
+        subsets: number of subsets of the parameter graph that tasks of several APIs are tried on; default none.
         seed: seed of everything that is drawn.
         jobs: processes at work.
         from_stage: do this stage and the later ones again.
@@ -75,6 +78,7 @@ def build_library(
                 old=old,
                 new=new,
                 limit=limit,
+                subsets=subsets,
                 seed=seed,
                 jobs=jobs,
                 author=author_of(access),
@@ -98,14 +102,18 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
 
     Raises:
         NothingNewError: stage 1 found no candidate, so the others have nothing to do.
+        UsageError: tasks of several APIs were asked for, and there is no graph.
         NovelApiError: a stage failed.
     """
     done: list[StageResult] = []
+    linking = request.subsets is not None and last >= 3
+    graph = read_graph(request, run_layout()).digest if linking else ""  # before any work: it may be missing
+    total = last + linking
 
     def take(state: State[StageResult]) -> None:
         done.append(tally.take(state))
         name, unit = MAKES[done[-1].stage]
-        progress.info("[%d/%d] %s  %d %s", len(done), last, name, done[-1].counts[unit], unit)
+        progress.info("[%d/%d] %s  %d %s", len(done), total, name, done[-1].counts[unit], unit)
 
     take(discovery(request, return_state=True))
     if not done[0].counts["candidates"]:
@@ -117,8 +125,6 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
         take(knowledge(request, done[0], access, return_state=True))
     if last >= 3:
         take(generation(request, done[1], access, return_state=True))
-    if last >= 4:
-        access = with_window(request.model, access)
-        revision = windowed(pin_model(request.model, access), request.model, access)
-        take(filters(request, done[2], revision, access, return_state=True))
+    if linking:
+        take(linked(request, done[2], graph, return_state=True))
     return done

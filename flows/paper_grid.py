@@ -35,6 +35,7 @@ def run_paper_grid(
     deliveries: list[Delivery] | None = None,
     samples: int = 1,
     limit: int | None = None,
+    subsets: int | None = None,
     seed: int = 0,
     jobs: int = 2,
     fresh: bool = False,
@@ -55,6 +56,7 @@ def run_paper_grid(
         deliveries: ways of giving the knowledge, default `oracle`.
         samples: samples per task; the first is greedy.
         limit: number of tasks per cell.
+        subsets: subsets of the parameter graph that tasks of several APIs are tried on; default none.
         seed: seed of everything that is drawn.
         jobs: processes at work.
         fresh: do finished work again.
@@ -73,7 +75,10 @@ def run_paper_grid(
     plain, trained = split_deliveries(deliveries or ["oracle"], model)
 
     # Extract: the tasks that are asked, and what pins the answers.
-    wanted = {"group": group, "model": model, "cutoff": cutoff, "limit": limit, "seed": seed, "jobs": jobs}
+    wanted = {
+        "group": group, "model": model, "cutoff": cutoff, "limit": limit, "subsets": subsets, "seed": seed,
+        "jobs": jobs,
+    }  # fmt: skip
     from_stage = 1 if fresh else None
     if server is not None:
         access = pinned(server, access)
@@ -92,8 +97,8 @@ def run_paper_grid(
     if trained:
         adapted = run_adaptation(
             group=group, base=model.partition(":")[2], source=model, cutoff=cutoff, conditions=conditions,
-            deliveries=["oracle", *trained], recipes=recipes, samples=samples, limit=limit, seed=seed, jobs=jobs,
-            access=access, retrieval=retrieval,
+            deliveries=["oracle", *trained], recipes=recipes, samples=samples, limit=limit, subsets=subsets,
+            seed=seed, jobs=jobs, access=access, retrieval=retrieval,
         )  # fmt: skip
         if not plain:
             return GridDone(

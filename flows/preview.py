@@ -10,6 +10,7 @@ from blocks.retrieval import default_retrieval, open_index
 from flows import _plan
 from flows.choices import CONDITIONS, check_stages
 from novelapi.fingerprint import digest, file_digest
+from novelapi.generation.linked_stage import read_graph
 from novelapi.grid.agentic import most_turns
 from novelapi.grid.expand import expand_grid
 from novelapi.grid.plan import plan_cell
@@ -18,14 +19,16 @@ from novelapi.records.base import Record
 from novelapi.records.completion import Usage
 from novelapi.records.request import DIRECT, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
-from tasks._results import read_finished
+from tasks._results import STAGES, read_finished
 from tasks._stage import StageTask, run_layout
 from tasks.discovery import discovery
 from tasks.filters import filters
-from tasks.generation import generation
+from tasks.generation import generation, linked
 from tasks.inference import author_of, completer, known_window, windowed
 from tasks.knowledge import knowledge
 
+TASKS = (discovery, knowledge, generation, linked, filters)
+"""The stages of a library in their order."""
 PRICED = ("oracle", "rag", "rag_graph", "pack", "search", "repair")
 """Deliveries whose prompts are known before a run."""
 
@@ -84,8 +87,9 @@ def _preview(library: str, options: Mapping[str, Any], access: ModelAccess) -> t
     request = _plan.resolve(LibraryRequest(library=library, author=author_of(access), **fields))
     finished: list[StageResult] = []
     missing: list[str] = []
-    for number, task in enumerate((discovery, knowledge, generation, filters)[:last], 1):
-        again = options.get("from_stage") is not None and number >= options["from_stage"]
+    wanted = [task for task in TASKS if STAGES[task.stage] <= last and (task is not linked or request.subsets)]
+    for task in wanted:
+        again = options.get("from_stage") is not None and STAGES[task.stage] >= options["from_stage"]
         result = None if missing or again else _stored(task, request, finished, access)
         if result is None:
             missing.append(task.stage)
@@ -97,7 +101,7 @@ def _preview(library: str, options: Mapping[str, Any], access: ModelAccess) -> t
         new=request.new,
         finished=[result.stage for result in finished],
         missing=missing,
-        tasks=finished[3].counts.get("accepted") if len(finished) == 4 else None,
+        tasks=finished[-1].counts.get("accepted") if finished and finished[-1].stage == filters.stage else None,
     )
     return preview, finished
 
@@ -108,6 +112,8 @@ def _stored(
     """Return a stage's stored result for this request, given the results of the stages before it."""
     names = list(signature(task.fn).parameters)
     values: list[Any] = [request, *before[-1:]]
+    if task is linked:
+        values.append(read_graph(request, run_layout()).digest)
     if task is filters:
         stated = known_window(request.model, access.model_copy(update={"offline": True}))
         asked = access.model_copy(update={"window": stated.window})

@@ -21,6 +21,7 @@ TITLES = {
     "stage1_discovery": "1 discovery",
     "stage2_knowledge": "2 knowledge",
     "stage3_tasks": "3 tasks",
+    "stage3_linked": "3 several",
     "stage4_filtered": "4 gates",
 }
 

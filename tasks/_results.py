@@ -65,12 +65,19 @@ def _intact(data: dict[str, Any], home: Path) -> bool:
         return False
 
 
-STAGES = ("stage1_discovery", "stage2_knowledge", "stage3_tasks", "stage4_filtered")
+STAGES = {
+    "stage1_discovery": 1,
+    "stage2_knowledge": 2,
+    "stage3_tasks": 3,
+    "stage3_linked": 3,
+    "stage4_filtered": 4,
+}
+"""The number that each stage is called by on the command line."""
 
 
 def forget_stages(first: int, library: str, model: str, layout: Layout) -> None:
     """Remove results and rows of a library's stages from number `first` on, so that they are done again."""
-    for stage in STAGES[first - 1 :]:
+    for stage in (name for name, number in STAGES.items() if number >= first):
         for records in layout.results.glob(f"{stage}/v*/{safe_name(library)}/{safe_name(model)}"):
             shutil.rmtree(records)
         layout.stage(library, stage, model).unlink(missing_ok=True)

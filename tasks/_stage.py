@@ -27,6 +27,7 @@ RETRIES = 3
 RETRY_DELAYS_S = [5.0, 20.0, 60.0]
 
 JOBS_ARE_IRRELEVANT = {"request.jobs": "how many processes work does not change a row"}
+SUBSETS_ARE_IRRELEVANT = {"request.subsets": "tasks of several APIs are made after the others, from their own results"}
 ACCESS_IS_IRRELEVANT = {"access": "where a model is served does not change what it says; its revision is in the key"}
 
 LOCKS = KeyLocks(lambda: run_layout().locks, on_acquire=lambda key: drop_stale(key, run_layout()))
@@ -110,6 +111,7 @@ __all__ = [
     "JOBS_ARE_IRRELEVANT",
     "RETRIES",
     "RETRY_DELAYS_S",
+    "SUBSETS_ARE_IRRELEVANT",
     "StageTask",
     "is_transient",
     "run_layout",

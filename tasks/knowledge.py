@@ -7,7 +7,7 @@ from novelapi.knowledge.requests import extract
 from novelapi.knowledge.stage import STAGE_VERSION
 from novelapi.records.request import DIRECT, LibraryRequest, ModelAccess
 from novelapi.records.stage import StageResult
-from tasks._stage import ACCESS_IS_IRRELEVANT, JOBS_ARE_IRRELEVANT, run_layout, stage_task
+from tasks._stage import ACCESS_IS_IRRELEVANT, JOBS_ARE_IRRELEVANT, SUBSETS_ARE_IRRELEVANT, run_layout, stage_task
 from tasks.inference import strong
 
 
@@ -15,7 +15,7 @@ from tasks.inference import strong
     "stage2_knowledge",
     version=STAGE_VERSION,
     subject="{request.library}/{request.model}",
-    irrelevant={**JOBS_ARE_IRRELEVANT, **ACCESS_IS_IRRELEVANT},
+    irrelevant={**JOBS_ARE_IRRELEVANT, **SUBSETS_ARE_IRRELEVANT, **ACCESS_IS_IRRELEVANT},
 )
 def knowledge(request: LibraryRequest, found: StageResult, access: ModelAccess = DIRECT) -> StageResult:  # noqa: ARG001 - `found` is part of the key
     """Write the knowledge bundles of one library."""

@@ -38,6 +38,9 @@ def register(app: typer.Typer) -> None:
         ] = None,
         base_url: Annotated[str | None, typer.Option("--base-url", help="Its endpoint, with /v1.")] = None,
         most: Annotated[int, typer.Option("--most", min=1, help="Edges that it is asked about at most.")] = 200,
+        pairs: Annotated[
+            Path | None, typer.Option("--pairs", help="Write labelled pairs of ports for graph construction here.")
+        ] = None,
         as_json: JsonOption = False,
     ) -> None:
         """Build the parameter graph of a library from finished stages 1 and 2."""
@@ -64,13 +67,18 @@ def register(app: typer.Typer) -> None:
             )
         if out is not None:
             found.save(out)
+        written = _write_pairs(found, pairs) if pairs is not None else {}
         if api is not None and api not in found.by_api:
             raise UnknownNameError("API", api, found.by_api)
         if as_json:
             edges = [edge.to_row() for edge in found.edges if api is None or api in {edge.source, edge.target}]
-            print_json({"library": pair.library, "release": pair.new, **result.to_row(), "edges": edges})
+            print_json(
+                {"library": pair.library, "release": pair.new, **result.to_row(), "pairs": written, "edges": edges}
+            )
         else:
             _print(found, result, api)
+            if pairs is not None:
+                typer.echo(f"pairs in {pairs}: " + ", ".join(f"{number} {name}" for name, number in written.items()))
 
 
 def _refined(found: ApiGraph, model: str, base_url: str | None, most: int, layout: Layout) -> ApiGraph:
@@ -82,6 +90,19 @@ def _refined(found: ApiGraph, model: str, base_url: str | None, most: int, layou
 
     with CompletionCache(layout.completions / "cache.sqlite") as cache:
         return refine(found, CachedCompleter(open_model(model, base_url=base_url), cache), most)
+
+
+def _write_pairs(found: ApiGraph, folder: Path) -> dict[str, int]:
+    """Write pairs, rows for fine-tuning and documentation without and with the graph; return the numbers of pairs."""
+    from novelapi import jsonl
+    from novelapi.graph.construction import documentation, training_row
+    from novelapi.graph.pairs import sample_pairs, write_pairs
+
+    rows = sample_pairs(found)
+    jsonl.write(folder / "sft.train.jsonl", (training_row(row) for row in rows if row.split == "train"))
+    for arm, graph in (("none", None), ("gold", found)):
+        jsonl.write(folder / f"documentation.{arm}.jsonl", documentation(graph, found.nodes))
+    return write_pairs(rows, folder)
 
 
 def _print(found: ApiGraph, result: GraphResult, api: str | None) -> None:

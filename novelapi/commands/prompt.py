@@ -80,19 +80,19 @@ def prompt_text(task: Task, condition: str, layout: Layout, model: str) -> str:
         UsageError: there is no knowledge about the task's API.
     """
     from novelapi.discovery.stage import read_candidates
-    from novelapi.filters.models import show
+    from novelapi.filters.models import own, own_paths, show
     from novelapi.filters.stage import read_bundles
     from novelapi.knowledge.conditions import KnowledgeCondition
 
     if condition not in set(KnowledgeCondition):
         raise UnknownNameError("condition", condition, list(KnowledgeCondition))
     wanted = KnowledgeCondition(condition)
-    bundle = read_bundles(layout, task.library, model).get(task.api) if wanted.components else None
-    if bundle is None and wanted.components:
+    bundles = own(task, read_bundles(layout, task.library, model)) if wanted.components else []
+    if not bundles and wanted.components:
         raise UsageError(
             f"there is no knowledge of {task.api}; run `novelapi build {task.library} --model {model}` first, or take "
             "--condition baseline"
         )
     candidates = read_candidates(layout.stage(task.library, "stage1_discovery", model))
     paths = {candidate.api: candidate.paths for candidate in candidates}
-    return show(task, bundle, wanted, paths.get(task.api, (task.api,))).prompt
+    return show(task, bundles, wanted, own_paths(task, paths)).prompt

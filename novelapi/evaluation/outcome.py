@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from novelapi.evaluation import labels
 from novelapi.evaluation.extraction import EXTRACTION_VERSION
-from novelapi.execution.harness import HARNESS_VERSION, Harness, calls_right
+from novelapi.execution.harness import HARNESS_VERSION, Harness, calls_right, result_used
 from novelapi.fingerprint import text_digest
 from novelapi.records.task import Task
 from novelapi.records.verdict import Observation, ResultRow
@@ -20,7 +20,7 @@ def passes(task: Task, harness: Harness, seen: Observation) -> bool:
         return False
     if calls_right(task, seen, harness) is not None:
         return False
-    return harness.stub is None or any(run.changed for run in seen.stubs)
+    return result_used(harness, seen.stubs)
 
 
 def row(

@@ -6,6 +6,7 @@ All of it is found by running the reference, never taken from the task file, so 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -15,13 +16,14 @@ from novelapi.execution import values
 from novelapi.execution.answers import Run, verdict_on
 from novelapi.execution.judge import run_code
 from novelapi.execution.limits import SampleLimits, budget
+from novelapi.execution.linking import Inputs, covers, prove_members, taken_in
+from novelapi.execution.replacement import STUB_KINDS, Replacement
 from novelapi.execution.zygote import Zygote
 from novelapi.fingerprint import text_digest
 from novelapi.records.base import Record
 from novelapi.records.task import Task
-from novelapi.records.verdict import CallRecord, Integrity, Observation
+from novelapi.records.verdict import CallRecord, Integrity, Observation, StubRun
 
-STUB_KINDS = ("values", "shape", "order")
 HARNESS_VERSION = 3
 GOLD_LIMITS = SampleLimits(cpu_s=60.0)
 
@@ -81,6 +83,15 @@ class Harness(Record):
     stub_answers: dict[str, str] = Field(default_factory=dict)
     """Per kind of replacement the digest of the reference's answers to it."""
 
+    linked: tuple[Inputs, ...] = ()
+    """Per link of the task: the inputs in which the reference's calls take its value."""
+
+    members: tuple[str, ...] = ()
+    """In a task with links, per call the kind of replacement that is followed to where its result goes."""
+
+    replaced: tuple[Inputs, ...] = ()
+    """Per link: the inputs in which the reference's calls take the value that replaces it."""
+
     @property
     def limits(self) -> SampleLimits:
         """The limits of a sample."""
@@ -116,6 +127,7 @@ def prepare(zygote: Zygote, task: Task) -> Harness:
         integrity_reason="",
         called=called,
         required=required,
+        linked=_link_pattern(known, recorded),
         gold_calls=tuple(recorded.calls),
         kinds=tuple(survey["kind"] for survey in recorded.surveys),
         namesakes=tuple(tuple(survey["namesakes"]) for survey in recorded.surveys),
@@ -133,11 +145,22 @@ def _proof(zygote: Zygote, task: Task, base: Harness, recorded: Run) -> dict[str
     remote, why = None, "a script shares its process with the test"
     if task.kind == "function":
         remote, why = _try_remote(zygote, task, base.expected, comparison)
+    if remote is not None and task.links:
+        found = prove_members(
+            zygote, task, remote, comparison, limits=GOLD_LIMITS, changed=changed, digest=answers_digest
+        )
+        if not isinstance(found, str):
+            reason = "every call is remote, and what each returns is followed to where it goes"
+            return {"mode": "remote", "stub": "members", "integrity": "strong", "integrity_reason": reason, **found}
+        remote, why = None, found
     if remote is not None and not flows:
         return {"mode": "remote", "integrity": "strong", "integrity_reason": "every call is remote"}
     if remote is not None:
         for kind in STUB_KINDS:
-            stubbed = run_code(zygote, task, task.reference_solution, mode="remote", limits=GOLD_LIMITS, stub=kind)
+            replacement = Replacement(kind)
+            stubbed = run_code(
+                zygote, task, task.reference_solution, mode="remote", limits=GOLD_LIMITS, stub=replacement
+            )
             if stubbed.infra is None and changed(remote, stubbed, comparison):
                 reason = f"every call is remote, the answer follows the result ({kind})"
                 return {
@@ -213,6 +236,18 @@ def _call_pattern(task: Task, run: Run) -> tuple[tuple[tuple[int, ...], ...], tu
     return tuple(called), tuple(required)
 
 
+def _link_pattern(task: Task, run: Run) -> tuple[Inputs, ...]:
+    """Return in which inputs the reference's calls take the value of each link."""
+    found = tuple(taken_in(run.calls, number) for number in range(len(task.links)))
+    for link, where in zip(task.links, found, strict=True):
+        if not where:
+            source, target = task.calls[link.source].api, task.calls[link.target].api
+            raise HarnessError(
+                f"task {task.task_id}: the reference never gives {target} what {source} returned; correct the task"
+            )
+    return found
+
+
 def index_of(number: int | None) -> int:
     """Return the input of a call as a number: -1 while the completion was being loaded."""
     return -1 if number is None else number
@@ -281,4 +316,14 @@ def calls_right(task: Task, run: Run | Observation, harness: Harness) -> str | N
                 here = [call for call in calls if index_of(call.input) in (index, -1)]
                 if here and not any(call.required.get(name) for call in here):
                     return f"{spec.api} is not called with {name}={spec.required[name]} (input {index})"
+    for number, (link, where) in enumerate(zip(task.links, harness.linked, strict=True)):
+        if not covers(taken_in(run.calls, number), where):
+            return f"{task.calls[link.target].api} is not given what {task.calls[link.source].api} returned"
     return None
+
+
+def result_used(harness: Harness, stubs: Sequence[StubRun]) -> bool:
+    """Whether the runs with a replaced result show that every result that has to is used."""
+    if harness.members:
+        return all(any(run.changed for run in stubs if run.spy == spy) for spy in range(len(harness.members)))
+    return harness.stub is None or any(run.changed for run in stubs)

@@ -18,12 +18,18 @@ from novelapi.execution import values
 from novelapi.execution.answers import Answer, Run, verdict_on
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.remote import RealCalls
+from novelapi.execution.replacement import Replacement
 from novelapi.execution.session import EndedError, Message, Session
 from novelapi.execution.zygote import Zygote, ZygoteError
 from novelapi.records.task import Task, TaskInput
 from novelapi.records.verdict import CallRecord, ErrorEvidence
 
 Mode = Literal["plain", "record", "remote", "sentinel"]
+
+RECORDED = (
+    "arguments", "bound", "required", "links", "returned", "result", "error", "late", "callback", "subclass",
+)  # fmt: skip
+"""What the guest says of a call."""
 
 
 class ProtocolError(Exception):
@@ -39,7 +45,7 @@ class Conversation:
         task: Task,
         mode: Mode,
         limits: SampleLimits,
-        stub: str | None = None,
+        stub: Replacement | None = None,
         *,
         survey: bool = False,
         real: RealCalls | None = None,
@@ -77,7 +83,7 @@ class Conversation:
         self._guarded(lambda: self._first(code, stop), keep)
         return self.run
 
-    def again(self, stub: str | None) -> Run:
+    def again(self, stub: Replacement | None) -> Run:
         """Give the kept candidate all inputs once more, with another replacement of the target's results; end it."""
         self.run = Run(stage="run")
         self.stub = stub
@@ -156,11 +162,16 @@ class Conversation:
             "specs": [{"api": call.api, "required": call.required} for call in task.calls],
             "context": task.context_code,
             "signature": task.signature,
+            "links": [link.model_dump() for link in task.links],
             "mode": self.mode,
-            "stub": self.stub,
+            "stub": self._stub,
             "seed": task.seed or 0,
             "survey": self.survey,
         }
+
+    @property
+    def _stub(self) -> Message | None:
+        return self.stub.for_guest() if self.stub is not None else None
 
     def _load(self, code: str) -> bool:
         entry = task_entry(self.task)
@@ -271,7 +282,7 @@ class Conversation:
         """Return the server, and say in the request what is new to it: a run, an input."""
         if self.server is None:
             self.server = self.real.open(self._opening("server"), self.limits, self.apis, self.deadline)
-            request["run"] = {"stub": self.stub}
+            request["run"] = {"stub": self._stub}
         if self.server_input != self.input and self.input is not None:
             given = self.task.inputs[self.input]
             request["input"] = {"args": list(given.args), "kwargs": dict(given.kwargs)}
@@ -286,8 +297,7 @@ class Conversation:
 
     def _record(self, message: Message, record: Message, where: Literal["local", "remote"]) -> None:
         api = self.task.calls[self._spy(message)].api
-        names = ("arguments", "bound", "required", "returned", "result", "error", "late", "callback", "subclass")
-        known = {name: record[name] for name in names if name in record}
+        known = {name: record[name] for name in RECORDED if name in record}
         try:
             self.run.calls.append(
                 CallRecord(
@@ -326,7 +336,7 @@ def run_code(
     *,
     mode: Mode,
     limits: SampleLimits,
-    stub: str | None = None,
+    stub: Replacement | None = None,
     stop: values.Comparison | None = None,
     survey: bool = False,
     real: RealCalls | None = None,
@@ -339,7 +349,7 @@ def run_code(
         code: the completion, already extracted.
         mode: what stands in for the targets.
         limits: what the run may use.
-        stub: kind of perturbation of the target's results (mode `remote`), or null.
+        stub: how results of targets are replaced (mode `remote`), or null.
         stop: comparison by which the run ends at the first wrong answer; null runs all inputs.
         survey: whether to look the targets up in all modules of their packages (`Run.surveys`).
         real: server of real calls that several runs of the same code share; null for one of its own.

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from novelapi.execution import values
 from novelapi.execution.answers import Answer, Run, verdict_on
 from novelapi.execution.harness import (
-    STUB_KINDS,
     Harness,
     answers_digest,
     answers_right,
@@ -17,7 +16,9 @@ from novelapi.execution.harness import (
 )
 from novelapi.execution.judge import Conversation, Mode
 from novelapi.execution.limits import SampleLimits
+from novelapi.execution.linking import covers, replaced_links
 from novelapi.execution.remote import RealCalls
+from novelapi.execution.replacement import STUB_KINDS, Replacement
 from novelapi.execution.zygote import Zygote, ZygoteError
 from novelapi.records.task import Task
 from novelapi.records.verdict import InputEvidence, Integrity, Observation, StubRun
@@ -126,24 +127,26 @@ class Trial:
         self.kept = conversation if conversation.candidate is not None else None
         return self._counted(run)
 
-    def stubbed(self, kind: str) -> Run:
-        """Run it with the target's result replaced.
+    def sentinel(self) -> Run:
+        """Run it with results that can do nothing."""
+        self.let_go()
+        return self._counted(self._conversation("sentinel", None).go(self.code))
+
+    def stubbed(self, replacement: Replacement) -> Run:
+        """Run it with results replaced.
 
         The kept candidate is asked first. It can tell the second round from the first, so only the reference's own
         answers to the replacement count there: they cannot be had without the result. Anything else (a memory of the
         first round, a count of calls) is found out by a candidate that starts anew.
         """
-        if kind == "sentinel":
-            self.let_go()
-            return self._counted(self._conversation("sentinel", None).go(self.code))
         if self.kept is not None:
             kept, self.kept = self.kept, None
-            run = self._counted(kept.again(kind))
-            if answers_digest(run) == self.harness.stub_answers.get(kind):
+            run = self._counted(kept.again(replacement))
+            if answers_digest(run) == self.harness.stub_answers.get(replacement.key):
                 return run
-        return self._counted(self._conversation("remote", kind).go(self.code))
+        return self._counted(self._conversation("remote", replacement).go(self.code))
 
-    def _conversation(self, mode: Mode, stub: str | None) -> Conversation:
+    def _conversation(self, mode: Mode, stub: Replacement | None) -> Conversation:
         return Conversation(self.zygote, self.task, mode, self.limits, stub, real=self.real)
 
     def _counted(self, run: Run) -> Run:
@@ -158,43 +161,70 @@ class Trial:
         return right and calls_right(self.task, run, self.harness) is None
 
     def replaced(self, run: Run) -> Iterator[StubRun]:
-        """Replace the result in one way after the other until the answer changes."""
+        """Replace the result in one way after the other until the answer changes; in a task with links, each result."""
+        if self.harness.members:
+            for spy in range(len(self.harness.members)):
+                found = list(self._followed(run, spy))
+                yield from found
+                if not found[-1].changed:
+                    return
+            return
         replaced = False
-        for kind in _stub_order(self.harness):
-            if kind == "sentinel" and replaced:
-                return
-            stubbed = self.stubbed(kind)
+        for kind in _order(self.harness.stub):
+            stubbed = self.stubbed(Replacement(kind))
             replaced = replaced or stubbed.stubbed
-            different = changed(run, stubbed, self.comparison) and self._confirmed(kind, stubbed)
+            different = changed(run, stubbed, self.comparison) and self._confirmed(Replacement(kind), stubbed)
             yield StubRun(stub=kind, changed=different, answer=_first_change(run, stubbed, self.comparison))
             if different:
                 return
+        if not replaced or self.harness.stub == "sentinel":
+            stubbed = self.sentinel()
+            different = changed(run, stubbed, self.comparison) and self._confirmed(None, stubbed)
+            yield StubRun(stub="sentinel", changed=different, answer=_first_change(run, stubbed, self.comparison))
 
-    def _confirmed(self, kind: str, stubbed: Run) -> bool:
+    def _followed(self, run: Run, spy: int) -> Iterator[StubRun]:
+        """Replace the results of one target in one way after the other until they are seen where they have to go."""
+        for kind in _order(self.harness.members[spy]):
+            replacement = Replacement(kind, spy)
+            stubbed = self.stubbed(replacement)
+            links = replaced_links(self.task, stubbed, spy)
+            shown = all(covers(found, self.harness.replaced[number]) for number, found in links.items())
+            if not links:
+                shown = changed(run, stubbed, self.comparison)
+            shown = shown and self._confirmed(replacement, stubbed)
+            yield StubRun(stub=kind, spy=spy, changed=shown, answer=_first_change(run, stubbed, self.comparison))
+            if shown:
+                return
+
+    def _confirmed(self, replacement: Replacement | None, stubbed: Run) -> bool:
         """Whether a changed answer is the replacement's doing, and not chance.
 
         The reference's own answers to the same replacement prove it. Another program may answer otherwise, but then
         always in the same way, and always right without the replacement.
         """
         found = answers_digest(stubbed)
-        if self.harness.stub_answers.get(kind) == found:
+        key = "sentinel" if replacement is None else replacement.key
+        if self.harness.stub_answers.get(key) == found:
             return True
         for _ in range(CONFIRMATIONS):
             self.let_go()
             self.real.close()
-            if not self.is_right(self.plain()) or answers_digest(self.stubbed(kind)) != found:
+            if not self.is_right(self.plain()):
+                return False
+            if answers_digest(self.sentinel() if replacement is None else self.stubbed(replacement)) != found:
                 return False
         return True
 
 
-def _stub_order(harness: Harness) -> tuple[str, ...]:
-    """The kind to which the reference responds first; another program may respond to another one.
+def _order(first: str | None) -> tuple[str, ...]:
+    """Return the kinds of replacement, the one to which the reference responds first.
 
-    The sentinel comes last, for results that no plausible change can alter (an empty container that is filled later).
+    The sentinel comes after them, for results that no plausible change can alter (an empty container that is filled
+    later).
     """
-    if harness.stub == "sentinel":
-        return ("sentinel",)
-    return (str(harness.stub), *(kind for kind in STUB_KINDS if kind != harness.stub), "sentinel")
+    if first == "sentinel":
+        return ()
+    return (str(first), *(kind for kind in STUB_KINDS if kind != first))
 
 
 def _integrity(harness: Harness, run: Run, stubs: tuple[StubRun, ...]) -> Integrity:

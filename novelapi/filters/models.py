@@ -40,14 +40,37 @@ class Shown:
     """Greatest token overlap of the reference with a shown example; null without examples."""
 
 
-def show(task: Task, bundle: KnowledgeBundle | None, condition: KnowledgeCondition, paths: Sequence[str]) -> Shown:
-    """Return the prompt of a task under a condition, examples that give its calls away left out."""
-    if bundle is None or not condition.components:
+def show(task: Task, bundles: Sequence[KnowledgeBundle], condition: KnowledgeCondition, paths: Sequence[str]) -> Shown:
+    """Return the prompt of a task under a condition, examples that give its calls away left out.
+
+    Args:
+        task: the task.
+        bundles: knowledge of the new APIs that it calls (`own`).
+        condition: which components are shown.
+        paths: every path of these APIs (`own_paths`).
+    """
+    if not bundles or not condition.components:
         return Shown(prompt=build_prompt(task, ""), overlap=None)
     hidden = hidden_calls(task, paths)
-    text = render(bundle, condition, hide=hidden)
-    examples = [item.code for item in shown_exemplars(bundle, hidden)] if "e" in condition.components else []
+    text = "\n\n".join(filter(None, (render(bundle, condition, hide=hidden) for bundle in bundles)))
+    examples = [
+        item.code
+        for bundle in bundles
+        for item in (shown_exemplars(bundle, hidden) if "e" in condition.components else ())
+    ]
     return Shown(prompt=build_prompt(task, text), knowledge=text, overlap=overlap(task.reference_solution, examples))
+
+
+def own(task: Task, bundles: Mapping[str, KnowledgeBundle]) -> list[KnowledgeBundle]:
+    """Return the bundles of the new APIs that a task calls, in the order of its calls."""
+    apis = dict.fromkeys([call.api for call in task.calls if call.novel] if task.links else [task.api])
+    return [bundles[api] for api in apis if api in bundles]
+
+
+def own_paths(task: Task, paths: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return every path of the APIs that a task calls."""
+    apis = dict.fromkeys([call.api for call in task.calls] if task.links else [task.api])
+    return tuple(path for api in apis for path in paths.get(api, (api,)))
 
 
 def hidden_calls(task: Task, paths: Sequence[str]) -> frozenset[str]:

@@ -100,7 +100,7 @@ def _different(task: Task, answers: list[Answer]) -> str | None:
 
 def names_target(task: Task, error: ErrorEvidence) -> bool:
     """Whether an error of the old release is about the target: its leaf, its path, or a parameter of the change."""
-    for spec in task.calls:
+    for spec in (call for call in task.calls if call.novel):
         parts = spec.api.split(".")
         words = {parts[-1], *spec.required}
         if error.name is not None and (error.name == parts[-1] or spec.api.startswith(error.name)):

@@ -13,6 +13,7 @@ from novelapi.evaluation.outcome import EVALUATOR_VERSION
 from novelapi.execution.pool import Died, Pool
 from novelapi.filters import models, release, validity
 from novelapi.generation.checks import GoldCheck
+from novelapi.generation.linked_stage import STAGE as LINKED
 from novelapi.generation.stage import STAGE as GENERATION
 from novelapi.generation.stage import modules_of
 from novelapi.inference.probe import probe_apis
@@ -65,7 +66,8 @@ def filter_tasks(
         NovelApiError: an environment cannot be built, or the disk is full.
     """
     completer = with_memory(completer, [request], layout)
-    source = layout.stage(request.library, GENERATION, request.model)
+    names = [GENERATION, *([LINKED] if request.subsets else [])]
+    sources = [layout.stage(request.library, name, request.model) for name in names]
     knowledge = layout.stage(request.library, "stage2_knowledge", request.model)
     run = StageRun(
         layout=layout,
@@ -83,14 +85,14 @@ def filter_tasks(
             "seed": request.seed,
             **({"window": window} if (window := profile_of(completer).window) is not None else {}),
         },
-        inputs={**input_digest(source), **input_digest(knowledge)},
+        inputs={name: value for path in (*sources, knowledge) for name, value in input_digest(path).items()},
     )
     known = run.finished()
     if known is not None:
         return known
     gates = Gates(request, layout, completer, solver, progress)
     run.begin()
-    rows = gates.run([Task.model_validate(row) for row in jsonl.scan(source)])
+    rows = gates.run([Task.model_validate(row) for path in sources for row in jsonl.scan(path)])
     jsonl.write(run.path, (row.to_row() for row in rows))
     return run.finish(*_counts(rows), usage=gates.usage.to_row())
 
@@ -226,7 +228,7 @@ class Gates:
     ) -> Mapping[str, list[ResultRow]]:
         shown = {
             task.task_id: models.show(
-                task, self.bundles.get(task.api), condition, self.paths.get(task.api, (task.api,))
+                task, models.own(task, self.bundles), condition, models.own_paths(task, self.paths)
             )
             for task in tasks
         }
@@ -283,6 +285,8 @@ def _counts(rows: Sequence[FilteredTask]) -> tuple[dict[str, int], dict[str, int
     for name in ("easy", "medium", "hard"):
         counts[name] = sum(row.task.difficulty == name for row in accepted)
     counts["modified"] = sum(row.task.change == "modified" for row in accepted)
+    if any(row.task.motif for row in rows):
+        counts["of several APIs"] = sum(row.task.motif is not None for row in accepted)
     counts["strong"] = sum(row.task.integrity == "strong" for row in accepted)
     counts["unsolved_with_full"] = sum("unsolved_with_full" in row.tags for row in accepted)
     reasons = Counter(f"{row.gates[-1].gate}: {row.gates[-1].reason}" for row in rows if not row.accepted)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from novelapi.execution.harness import HarnessError, comparison_of, prepare
 from novelapi.execution.pool import Slot
 from novelapi.execution.zygote import Zygote
-from novelapi.generation import drafts, options, programs, trials
+from novelapi.generation import choosing, drafts, options, programs, trials
 from novelapi.generation.assignment import Assignment, Written
 from novelapi.generation.compose import steps_for
 from novelapi.generation.describe import UNTOLD, leaks, says_no_argument
@@ -21,6 +21,7 @@ from novelapi.generation.mining import mine
 from novelapi.generation.program_author import write_programs
 from novelapi.generation.programs import Program
 from novelapi.generation.sealing import (
+    DETERMINISTIC,
     GUARDABLE,
     NO_TASK,
     Chosen,
@@ -42,9 +43,6 @@ from novelapi.records.task import Task, TaskInput
 PER_API = 4
 QUOTA = {"easy": 1, "medium": 2, "hard": 1}
 _INPUTS = 20
-WANTED = 5
-LEAST = 3
-VISIBLE = 1
 _MOST_SEEDS = 8
 _MOST_FIELDS_TRIED = 24
 _SLOW = "the call does not run (slow)"
@@ -75,7 +73,7 @@ class Author:
         self.candidate = assignment.named_candidate
         self.bundle = assignment.bundle
         self.owners = assignment.owners
-        self.authorship: Mapping[str, Any] = {"author": "deterministic"}
+        self.authorship: Mapping[str, Any] = DETERMINISTIC
         self.tasks: list[Task] = []
         self.reasons: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
@@ -195,11 +193,7 @@ class Author:
     @property
     def _added(self) -> set[str]:
         """Parameters that the change added."""
-        return {
-            change.parameter
-            for change in self.candidate.changes
-            if change.kind == "parameter_added" and change.parameter is not None
-        }
+        return drafts.added_parameters(self.candidate)
 
     def _settle(self, draft: Draft) -> Draft:
         """Find out what the call returns, and leave out options that change nothing.
@@ -316,27 +310,10 @@ class Author:
             Rejected: too few different answers.
         """
         inputs = programs.inputs_of(draft, _INPUTS) if isinstance(draft, Program) else drafts.inputs_of(draft, _INPUTS)
-        answers = trials.answers_of(self.zygote, self.task_of(draft, inputs))
-        if isinstance(answers, str):
-            raise Rejected(f"the reference does not run ({answers.split(':')[0]})")
-        positions = trials.choose_inputs(inputs, answers, WANTED)
-        if len(positions) < LEAST:
-            failed = [trials.explain(answer) for answer in answers if not answer.is_value]
-            raise Rejected(
-                "too few inputs with different answers"
-                if len(failed) < len(answers) // 2
-                else "inputs cannot be varied"
-            )
-        hidden = [
-            TaskInput(args=inputs[position].args, hidden=order >= VISIBLE) for order, position in enumerate(positions)
-        ]
-        values = tuple(answers[position].value for position in positions)
-        if draft.guarded and not 0 < values.count(drafts.REFUSED) <= len(values) // 2:
-            raise Rejected("inputs cannot be varied")
         names = [free.name for free in draft.free]
-        if trials.repeats(values, trials.arguments_of(self.zygote, self.task_of(draft, hidden), names)):
-            raise Rejected("the result only repeats the arguments")
-        return Chosen(inputs=tuple(hidden), values=values)
+        return choosing.choose(
+            self.zygote, lambda some: self.task_of(draft, some), inputs, names, guarded=draft.guarded
+        )
 
     def task_of(self, draft: Draft | Program, inputs: list[TaskInput], *, bare: bool = False) -> Task:
         """Write a draft with inputs as a task, for a trial; `bare` leaves out what is computed around the call."""

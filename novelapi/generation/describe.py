@@ -6,10 +6,10 @@ Identifier tokens of the API's own name are masked, never parts of words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from novelapi.records.bundle import KnowledgeBundle
+from novelapi.records.bundle import KnowledgeBundle, KnownParameter
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(])")
@@ -108,22 +108,35 @@ def describe(bundle: KnowledgeBundle, plan: Plan, paths: Iterable[str]) -> str:
         paths: every path of the API, for masking.
     """
     paths = list(paths)
+    lines = [summary(bundle, paths), "", f"Write `{plan.signature}`:", *argument_lines(bundle, plan, paths)]
+    lines += ["", plan.result or f"Return the result{returns(bundle, paths)}."]
+    return "\n".join(lines).strip() + "\n"
+
+
+def argument_lines(bundle: KnowledgeBundle, plan: Plan, paths: Sequence[str]) -> list[str]:
+    """Return one line for each parameter of the entry point and each fixed setting of a call."""
     known = {parameter.name.lstrip("*"): parameter for parameter in bundle.surface.parameters}
-    lines = [summary(bundle, paths), "", f"Write `{plan.signature}`:"]
-    for name, feeds in plan.parameters.items():
-        parameter = known.get(feeds)
-        words = feeds if " " in feeds else ""
-        if parameter is not None:
-            words = "; ".join(part for part in (_type(parameter.type), first_sentences(parameter.description)) if part)
-        lines.append(f"- `{name}`: {mask(words, paths) or UNNAMED}")
+    lines = [f"- `{name}`: {_words(feeds, known, paths) or UNNAMED}" for name, feeds in plan.parameters.items()]
     for name, value in plan.fixed.items():
         parameter = known.get(name)
         words = first_sentences(parameter.description) if parameter is not None else ""
         words = mask(words, paths) or f"{name.replace('_', ' ').capitalize()}."
         where = " (defined in the code shown)" if value in plan.defined else ""
         lines.append(f"- one setting is always `{value}`{where}: {words}")
-    lines += ["", plan.result or f"Return the result{_returns(bundle, paths)}."]
-    return "\n".join(lines).strip() + "\n"
+    return lines
+
+
+def parameter_words(bundle: KnowledgeBundle, name: str, paths: Sequence[str]) -> str:
+    """Return what the documentation says of a parameter, empty where it says nothing."""
+    return _words(name, {item.name.lstrip("*"): item for item in bundle.surface.parameters}, paths)
+
+
+def _words(feeds: str, known: Mapping[str, KnownParameter], paths: Sequence[str]) -> str:
+    parameter = known.get(feeds)
+    words = feeds if " " in feeds else ""
+    if parameter is not None:
+        words = "; ".join(part for part in (_type(parameter.type), first_sentences(parameter.description)) if part)
+    return mask(words, paths)
 
 
 def summary(bundle: KnowledgeBundle, paths: Iterable[str]) -> str:
@@ -150,7 +163,8 @@ def _type(text: str | None) -> str:
     return _plain(text).removesuffix(", optional").removesuffix(",optional")
 
 
-def _returns(bundle: KnowledgeBundle, paths: list[str]) -> str:
+def returns(bundle: KnowledgeBundle, paths: Sequence[str]) -> str:
+    """Return what the documentation says of the result, after a colon; empty where it says nothing."""
     first = (bundle.surface.returns or "").split("; ")[0]
     words = mask(first_sentences(re.sub(r"^\w+ : ", "", first), 160), paths, "the result")
     words = re.sub(r",? see \w+ parameter above", "", words)

@@ -83,13 +83,7 @@ class Draft:
     def reference(self, without: str | None = None) -> str:
         """Return the reference solution."""
         lines = [*self.seed.target_imports, *([""] if self.seed.target_imports else []), self.signature]
-        call = self.call(without)
-        if self.form == "namedtuple":
-            call = f"tuple({call})"
-        elif self.form == "iterator":
-            call = f"list({call})"
-        elif self.form == "view":
-            call = self.view.format(call)
+        call = self.plain(self.call(without))
         if self.target is not None:
             keyword = "" if without == "out" else f"{', ' if self.seed.arguments else ''}out={self.target}"
             lines += [f"    {call[:-1]}{keyword})", f"    return {self.target}"]
@@ -106,6 +100,14 @@ class Draft:
         else:
             lines.append(f"    return {call}")
         return "\n".join(guard(lines, self.signature) if self.guarded else lines) + "\n"
+
+    def plain(self, value: str) -> str:
+        """Return an expression for the result as plain data, given one for the result."""
+        if self.form == "namedtuple":
+            return f"tuple({value})"
+        if self.form == "iterator":
+            return f"list({value})"
+        return self.view.format(value) if self.form == "view" else value
 
     def bare_reference(self) -> str:
         """Return a solution that ends with `return CALL`, for trials."""
@@ -235,15 +237,6 @@ def to_task(draft: Draft, bundle: KnowledgeBundle, number: int, inputs: Sequence
     candidate = draft.candidate
     reference = draft.reference()
     leaf = candidate.api.rsplit(".", 1)[-1]
-    required = {name: value for name, value in draft.fixed.items() if name in _bindable(candidate)}
-    changed = {
-        change.parameter for change in candidate.changes if change.kind == "parameter_added" and change.parameter
-    }
-    for free in draft.free:
-        if free.feeds in changed & _bindable(candidate):
-            required[free.feeds] = free.name
-    if draft.target is not None:
-        required["out"] = draft.target
     return Task(
         task_id=f"{candidate.library}/{leaf}/{number}",
         library=candidate.library,
@@ -257,8 +250,24 @@ def to_task(draft: Draft, bundle: KnowledgeBundle, number: int, inputs: Sequence
         signature=draft.signature,
         reference_solution=reference,
         inputs=tuple(inputs),
-        calls=(CallSpec(api=candidate.api, required=required),),
+        calls=(CallSpec(api=candidate.api, required=required_values(draft)),),
     )
+
+
+def required_values(draft: Draft) -> dict[str, str]:
+    """Return the values that the call has to bind: what is fixed, what feeds a new parameter, the target of `out`."""
+    able = _bindable(draft.candidate)
+    required = {name: value for name, value in draft.fixed.items() if name in able}
+    changed = added_parameters(draft.candidate)
+    required.update({free.feeds: free.name for free in draft.free if free.feeds in changed & able})
+    if draft.target is not None:
+        required["out"] = draft.target
+    return required
+
+
+def added_parameters(candidate: Candidate) -> set[str]:
+    """Return the parameters that a change added."""
+    return {change.parameter for change in candidate.changes if change.kind == "parameter_added" and change.parameter}
 
 
 def _bindable(candidate: Candidate) -> set[str]:

@@ -15,6 +15,11 @@ SUBMODULE_SHARE = 0.2
 
 def distinct(tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks without repetitions, numbered anew within each API, the share of each submodule bounded."""
+    return _renumbered(_bounded(without_repetitions(tasks)))
+
+
+def without_repetitions(tasks: Sequence[Task]) -> list[Task]:
+    """Return the first of tasks that ask the same: equal references and inputs, or equal behaviour."""
     seen: set[str] = set()
     kept: list[Task] = []
     for task in sorted(tasks, key=lambda task: (task.api, task.task_id)):
@@ -25,7 +30,7 @@ def distinct(tasks: Sequence[Task]) -> list[Task]:
             continue
         seen |= keys
         kept.append(task)
-    return _renumbered(_bounded(kept))
+    return kept
 
 
 def _bounded(tasks: list[Task]) -> list[Task]:

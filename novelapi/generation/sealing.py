@@ -102,6 +102,10 @@ def tolerance(values: tuple[Any, ...]) -> Tolerance | None:
     return Tolerance(rtol=1e-4, atol=1e-6) if kind == "single" else Tolerance(rtol=1e-6, atol=1e-9)
 
 
+DETERMINISTIC: Mapping[str, Any] = {"author": "deterministic"}
+"""Who wrote a task that no model wrote."""
+
+
 def sealed(task: Task, origin: str, seed: str, harness: Harness, author: Mapping[str, Any]) -> Task:
     """Add what was found by running: expected values, integrity, provenance."""
     provenance = {

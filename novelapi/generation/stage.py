@@ -75,7 +75,7 @@ def generate(
     known = run.finished()
     if known is not None:
         return known
-    candidates, bundles = _material(request, layout)
+    candidates, bundles = read_material(request, layout)
     env, _ = release_environments(request, layout)
     preload = preload_of(bundles.values(), candidates)
     journal = layout.stage(request.library, f".{STAGE}.work", request.model)
@@ -91,7 +91,7 @@ def generate(
             tasks = distinct([task for item in written for task in item.tasks])
             tasks = with_model_inputs(tasks, model, env, preload, request.jobs)
             usage = asked.usage
-    failed = _gold_runs(tasks, env, preload, request.jobs)
+    failed = gold_runs(tasks, env, preload, request.jobs)
     accepted = [task for task in tasks if task.task_id not in failed]
     rejections = _rejections(written, accepted, failed)
     jsonl.write(run.path, (task.to_row() for task in sorted(accepted, key=lambda task: task.task_id)))
@@ -100,7 +100,7 @@ def generate(
     return run.finish(*_counts(candidates, bundles, accepted, rejections), usage=usage.to_row() if strong else None)
 
 
-def _material(request: LibraryRequest, layout: Layout) -> tuple[dict[str, Candidate], dict[str, KnowledgeBundle]]:
+def read_material(request: LibraryRequest, layout: Layout) -> tuple[dict[str, Candidate], dict[str, KnowledgeBundle]]:
     """Read the rows of stages 1 and 2."""
     candidates = {
         row["api"]: Candidate.model_validate(row)
@@ -182,7 +182,7 @@ def _from_row(row: dict[str, Any]) -> Written:
     return Written(api=row["api"], tasks=tasks, reasons=row["reasons"])
 
 
-def _gold_runs(tasks: Sequence[Task], env: Environment, preload: tuple[str, ...], jobs: int) -> dict[str, str]:
+def gold_runs(tasks: Sequence[Task], env: Environment, preload: tuple[str, ...], jobs: int) -> dict[str, str]:
     """Run all references under the other hash seeds; return those that fail, with the reason."""
     requests = [
         checks.GoldCheck(tasks=tuple(tasks[start : start + _CHUNK]), env=env, preload=preload, hash_seed=seed)

@@ -16,7 +16,8 @@ from novelapi.execution.pool import Slot
 from novelapi.execution.zygote import Zygote
 from novelapi.generation import trials
 from novelapi.generation.assignment import Assignment, Written
-from novelapi.generation.author import LEAST, QUOTA, VISIBLE, WANTED, Author
+from novelapi.generation.author import QUOTA, Author
+from novelapi.generation.choosing import LEAST, VISIBLE, WANTED
 from novelapi.generation.sealing import Rejected, refused_early, same_answers, short, tolerance
 from novelapi.inference.roles import WrittenTask, reject_task
 from novelapi.records.api import Candidate

@@ -1,4 +1,4 @@
-"""Motifs of a graph of APIs: chain A -> B -> C, fork A -> B and A -> C, collider A -> C and B -> C.
+"""Motifs of a graph of APIs: pair A -> B, chain A -> B -> C, fork A -> B and A -> C, collider A -> C and B -> C.
 
 A chain's ends differ; branches of a fork or collider have no order. A motif counts whether or not further edges join
 its members.
@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Literal
 
-Kind = Literal["chain", "fork", "collider"]
+Kind = Literal["pair", "chain", "fork", "collider"]
 KINDS: tuple[Kind, ...] = ("chain", "fork", "collider")
+"""The motifs of three APIs."""
 Pair = tuple[str, str]
-Motif = tuple[str, str, str]
+Motif = tuple[str, ...]
 
 
 def neighbours(pairs: Iterable[Pair]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -44,10 +45,12 @@ def _pairs(number: int) -> int:
 
 
 def find_motifs(kind: Kind, pairs: Iterable[Pair]) -> Iterator[Motif]:
-    """Yield the motifs of a kind in a fixed order: (A, B, C), the root of a fork first, the sink of a collider last."""
+    """Yield the motifs of a kind in a fixed order of members: the root of a fork first, the sink of a collider last."""
     known = sorted({(source, target) for source, target in pairs if source != target})
     after, before = neighbours(known)
-    if kind == "chain":
+    if kind == "pair":
+        yield from known
+    elif kind == "chain":
         for start, middle in known:
             yield from ((start, middle, end) for end in sorted(after.get(middle, set()) - {start}))
     elif kind == "fork":

@@ -19,7 +19,10 @@ from novelapi.graph.model import Port, PortKind
 from novelapi.knowledge.snippets import parse_or_none
 from novelapi.records.environment import Environment
 
-CPU_S = 6
+OBSERVERS = ("trace_flows.py", "novelapi_confine.py")
+"""What runs the programs, in `execution/guest`."""
+CPU_S = 2
+"""CPU seconds of one program; what it showed until then counts."""
 WALL_S = 12
 MEMORY_MB = 6144
 BATCH = 200
@@ -67,7 +70,7 @@ def observe(env: Environment, programs: Sequence[Text], library: LibraryNodes, r
 def _run(env: Environment, batch: Sequence[Text], roots: Sequence[str], found: Observed) -> list[dict[str, Any]]:
     """Return one row per program; a batch that dies is halved until the program that kills it is found."""
     request = {
-        "preload": list(roots),
+        "preload": sorted({*roots, *_imported(batch, roots)}),
         "roots": list(roots),
         "limits": {"cpu_s": CPU_S, "wall_s": WALL_S, "memory_mb": MEMORY_MB},
         "seed": SEED,
@@ -82,6 +85,18 @@ def _run(env: Environment, batch: Sequence[Text], roots: Sequence[str], found: O
         return [{"calls": 0, "flows": [], "errors": 0, "failure": answer.failure}]
     half = len(batch) // 2
     return [*_run(env, batch[:half], roots, found), *_run(env, batch[half:], roots, found)]
+
+
+def _imported(batch: Sequence[Text], roots: Sequence[str]) -> set[str]:
+    """Return what programs import of a library: done once for all of them, since it costs more than most do."""
+    found: set[str] = set()
+    for program in batch:
+        for node in ast.walk(parse_or_none(program.code) or ast.Module([], [])):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {path for path in found if path.split(".")[0] in roots}
 
 
 def _flows(

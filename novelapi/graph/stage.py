@@ -21,7 +21,7 @@ from novelapi.graph.build import build_graph, bundle_programs, documented_progra
 from novelapi.graph.flow import Flow, Text
 from novelapi.graph.library import LibraryNodes, library_nodes
 from novelapi.graph.model import GRAPH_VERSION, Port
-from novelapi.graph.observe import Observed, observe
+from novelapi.graph.observe import CPU_S, OBSERVERS, Observed, observe
 from novelapi.layout import Layout
 from novelapi.records.base import Record
 from novelapi.records.bundle import KnowledgeBundle
@@ -125,7 +125,8 @@ def observed_flows(
     run: bool,
 ) -> Observed:
     """Return the flows of programs, from their record where the same programs ran before."""
-    spec = [GRAPH_VERSION, file_digest(GUEST / "trace_flows.py"), surface.sources, [vars(item) for item in programs]]
+    tracers = [file_digest(GUEST / name) for name in OBSERVERS]
+    spec = [GRAPH_VERSION, CPU_S, tracers, surface.sources, [vars(item) for item in programs]]
     path = layout.flows(f"{surface.distribution}-{surface.version}", digest(spec))
     recorded = _read_flows(path)
     if recorded is not None:

@@ -22,12 +22,12 @@ POOL = 200_000
 
 
 class Subset(Record):
-    """Three APIs with a topology."""
+    """APIs with a topology."""
 
     kind: Kind
-    """chain: A -> B -> C; fork: A -> B, A -> C; collider: A -> C, B -> C."""
+    """pair: A -> B; chain: A -> B -> C; fork: A -> B, A -> C; collider: A -> C, B -> C."""
 
-    members: tuple[str, str, str]
+    members: tuple[str, ...]
     """A, B and C."""
 
     novel: tuple[int, ...]

@@ -116,8 +116,8 @@ class Knowledge:
 
     def prompt(self, task: Task, condition: KnowledgeCondition) -> str:
         """Return the prompt of a task under a condition."""
-        bundle = self._bundles.get((task.library, task.api))
-        return models.show(task, bundle, condition, self.paths_of(task)).prompt
+        known = {api: bundle for (library, api), bundle in self._bundles.items() if library == task.library}
+        return models.show(task, models.own(task, known), condition, self.paths_of(task)).prompt
 
     def document(self, task: Task, api: Api, condition: KnowledgeCondition) -> str:
         """Return the text about an API as it may be shown for a task: examples with its solution's calls are hidden."""
@@ -128,8 +128,10 @@ class Knowledge:
         return render(bundle, condition, hide=hidden)
 
     def paths_of(self, task: Task) -> tuple[str, ...]:
-        """Return the public paths of a task's API."""
-        return self._paths.get((task.library, task.api), (task.api,))
+        """Return the public paths of a task's APIs."""
+        return models.own_paths(
+            task, {api: found for (name, api), found in self._paths.items() if name == task.library}
+        )
 
     def name_of(self, task: Task) -> str:
         """Return the name under which a task's API stands in its prompt."""

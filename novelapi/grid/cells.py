@@ -216,7 +216,7 @@ def shown_tasks(
         bundles = read_bundles(layout, library, cell.source or cell.model)
         paths = _paths(cell, own, layout)
         for task in own:
-            shown[task.task_id] = models.show(task, bundles.get(task.api), condition, paths.get(task.api, (task.api,)))
+            shown[task.task_id] = models.show(task, models.own(task, bundles), condition, models.own_paths(task, paths))
     return shown, {}
 
 

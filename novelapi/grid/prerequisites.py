@@ -128,9 +128,10 @@ def show_prerequisites(
         bundles = read_bundles(layout, library, cell.source or cell.model)
         for task in tasks:
             if task.library == library:
-                own = paths.get(task.api, (task.api,))
-                plain = models.show(task, bundles.get(task.api), KnowledgeCondition.S, own)
-                lines = plan.lines.get(task.api, ())[:MOST]
+                own = models.own(task, bundles)
+                plain = models.show(task, own, KnowledgeCondition.S, models.own_paths(task, paths))
+                before = [line for bundle in own for line in plan.lines.get(bundle.api, ())]
+                lines = list(dict.fromkeys(before))[:MOST]
                 text = f"{plain.knowledge}\n\n{plan.block(lines)}" if lines else plain.knowledge
                 shown[task.task_id] = replace(plain, knowledge=text, prompt=build_prompt(task, text))
     return shown, {"prerequisites": plan.about([item.knowledge for item in shown.values()])}

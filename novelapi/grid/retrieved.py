@@ -12,7 +12,7 @@ from novelapi import jsonl
 from novelapi.catalog import groups
 from novelapi.errors import NovelApiError
 from novelapi.filters.instance import read_instance
-from novelapi.filters.models import Shown, hidden_calls
+from novelapi.filters.models import Shown, hidden_calls, own_paths
 from novelapi.filters.stage import read_bundles
 from novelapi.fingerprint import digest
 from novelapi.grid.prerequisites import read_plan
@@ -87,7 +87,7 @@ def show_retrieved(
     shown: dict[str, Shown] = {}
     plan = read_plan(cell, layout) if cell.delivery == "rag_graph" else None
     for task in tasks:
-        own = paths.get(task.api, (task.api,))
+        own = own_paths(task, paths)
         view = View(task=task, paths=own, hide=hidden_calls(task, own), bundles=bundles)
         condition, cut = KnowledgeCondition(cell.condition), cell.retrieval.chunking
         shown[task.task_id] = view.show(arm, k, condition, cut=cut)

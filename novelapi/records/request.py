@@ -33,6 +33,9 @@ class LibraryRequest(Record):
     limit: int | None = Field(default=None, ge=1)
     """Number of units to keep (by hash of id), or null."""
 
+    subsets: int | None = Field(default=None, ge=1)
+    """Number of subsets of the parameter graph that tasks of several APIs are tried on; null makes none."""
+
     seed: int = 0
     """Seed of everything that is drawn."""
 

@@ -32,8 +32,31 @@ class CallSpec(Record):
     """Parameter name to Python expression: the call must bind this value (evaluated after `context_code`, with the
     parameters of the entry point in reach). An equal default counts."""
 
+    novel: bool = True
+    """Whether it is new or changed for the model; a task of several APIs may also call known ones."""
+
     result_flows: bool = True
     """Whether the answer must change when the target's result does."""
+
+
+class Link(Record):
+    """A value that one target returns and another one has to be given."""
+
+    source: int = Field(ge=0)
+    """Position in `calls` of the target that returns it."""
+
+    port: str = "result"
+    """Expression over `result`: which part of what it returns."""
+
+    target: int = Field(ge=0)
+    """Position in `calls` of the target that is given it."""
+
+    parameter: str
+    """Parameter that holds it, or a list or tuple with it in; `self` is the receiver of a method."""
+
+
+Motif = Literal["pair", "chain", "fork", "collider"]
+"""pair: A -> B; chain: A -> B -> C; fork: A -> B, A -> C; collider: A -> C, B -> C."""
 
 
 class Tolerance(Record):
@@ -94,6 +117,12 @@ class Task(Record):
     calls: tuple[CallSpec, ...] = ()
     """The calls that must be made, one spy each; one object is accepted too. Default: one call of `api`."""
 
+    links: tuple[Link, ...] = ()
+    """In a task of several APIs: which values go from one call to another."""
+
+    motif: Motif | None = None
+    """Topology of the links; null for a task of one API."""
+
     kind: Literal["function", "script"] = "function"
     """`script`: context, completion and test code in one namespace, always of weak integrity."""
 
@@ -144,6 +173,10 @@ class Task(Record):
         if missing:
             message = f"field missing: {', '.join(missing)}"
             raise ValueError(message)
+        for link in self.links:
+            if link.source == link.target or max(link.source, link.target) >= len(self.calls):
+                message = f"a link joins call {link.source} to call {link.target} of {len(self.calls)}"
+                raise ValueError(message)
         if self.expected is not None and len(self.expected) != len(self.inputs):
             message = f"{len(self.expected)} expected values for {len(self.inputs)} inputs"
             raise ValueError(message)

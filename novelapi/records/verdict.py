@@ -107,6 +107,9 @@ class CallRecord(Record):
     required: dict[str, bool] = Field(default_factory=dict)
     """For each required argument whether the call bound the required value."""
 
+    links: tuple[int, ...] = ()
+    """Links of the task whose value the call was given, by position."""
+
     returned: bool = False
     """Whether the target yielded a result."""
 
@@ -154,8 +157,11 @@ class StubRun(Record):
     stub: str
     """How the result was replaced, such as `perturbed` or `sentinel`."""
 
+    spy: int | None = None
+    """The one target whose result was replaced, by its position in the task's calls; null for all of them."""
+
     changed: bool
-    """Whether the answer changed."""
+    """Whether the answer changed, or calls that have to be given the result were given the other one."""
 
     answer: str = ""
     """Excerpt of the changed answer, or of the error."""

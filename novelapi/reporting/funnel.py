@@ -41,6 +41,12 @@ STAGES = {
         unit="tasks whose reference passes and whose mutants fail",
         losses="APIs without a task",
     ),
+    "stage3_linked": StageWords(
+        title="Tasks of several APIs",
+        kept="tasks",
+        unit="tasks whose reference passes and whose mutants fail",
+        losses="Subsets without a task",
+    ),
     "stage4_filtered": StageWords(
         title="Gates", kept="accepted", unit="tasks that are new to the model", losses="Tasks refused"
     ),

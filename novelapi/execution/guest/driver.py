@@ -109,7 +109,7 @@ def serve(channel, start, limit_memory):
     requirements = {number: spec["required"] for number, spec in enumerate(start["specs"])}
     parameters = server.parameters_of(start["signature"], namespace)
     server.reseed(start["seed"])
-    worker = server.Server(channel, found, namespace, requirements, parameters, start["stub"], start["seed"])
+    worker = server.Server(channel, found, namespace, requirements, parameters, start)
     limit_memory()
     channel.send({"op": "ready"})
     worker.serve()
@@ -122,7 +122,7 @@ class Candidate:
         self.channel = channel
         self.start = start
         self.namespace = make_module("solution").__dict__
-        self.host = spy.Host(channel, start["mode"])
+        self.host = spy.Host(channel, start["mode"], start["links"])
         self.host.namespace = self.namespace
         self.codes = frozenset()
         self.parameters = None
@@ -182,6 +182,7 @@ class Candidate:
     def input(self, request):
         """Evaluate the arguments in the context's namespace, call the entry point, encode the answer."""
         self.host.input = request["index"]
+        self.host.links.forget()
         server.reseed(self.start["seed"])
         self.host.inside = True
         try:

@@ -16,17 +16,14 @@ import io
 import json
 import linecache
 import os
-import random
-import resource
 import selectors
-import shutil
-import signal
 import sys
 import time
 import traceback
 import types
 import warnings
 
+import novelapi_confine
 from novelapi_targets import resolve
 
 NAME = "example.py"
@@ -143,12 +140,7 @@ class Lane:
     def finish(self, over, limits):
         """Kill the whole group of the child whatever happened, and return what came of it."""
         os.close(self.fd)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        _, status, usage = os.wait4(self.pid, 0)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        status, usage = novelapi_confine.end(self.pid, self.folder)
         cpu_ms = int(1000 * (usage.ru_utime + usage.ru_stime))
         if over:
             return failure("TimeLimit", "longer than %s s" % limits["wall_s"], cpu_ms)
@@ -166,30 +158,9 @@ def failure(kind, message, cpu_ms):
 
 
 def child(program, targets, request, folder, write_end):
-    limits = request["limits"]
-    os.setsid()
-    os.chdir(folder)
-    # The parent has used CPU time of its own, and a fork starts at zero: the limit is the program's alone.
-    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_s"], limits["cpu_s"]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 20, 32 << 20))
-    with contextlib.suppress(ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (limits["memory_mb"] << 20, limits["memory_mb"] << 20))
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    reseed(request["seed"])
-    result = execute(program, [targets[api] for api in program["targets"] if api in targets], limits)
-    data = json.dumps(result).encode()
-    while data:
-        data = data[os.write(write_end, data) :]
-    os._exit(0)
-
-
-def reseed(seed):
-    random.seed(seed)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and hasattr(numpy, "random"):
-        numpy.random.seed(seed)
+    novelapi_confine.enter(folder, request["limits"], request["seed"])
+    own = [targets[api] for api in program["targets"] if api in targets]
+    novelapi_confine.leave(execute(program, own, request["limits"]), write_end)
 
 
 def execute(program, targets, limits):

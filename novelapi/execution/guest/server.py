@@ -17,6 +17,7 @@ import sys
 import codec
 import describe
 import evidence
+import links
 import perturb
 import plain
 import targets
@@ -51,14 +52,15 @@ class CallbackOpaque(BaseException):
 class Server:
     """Serves the calls of one sample."""
 
-    def __init__(self, channel, found, namespace, requirements, parameters, stub, seed):
+    def __init__(self, channel, found, namespace, requirements, parameters, start):
         self.channel = channel
         self.targets = found
         self.namespace = namespace
         self.requirements = requirements
         self.parameters = parameters
-        self.stub = stub
-        self.seed = seed
+        self.stub = start["stub"]
+        self.seed = start["seed"]
+        self.links = links.Links(start["links"])
         self.environment = dict(namespace)
         self.codes = targets.codes_of(found)
         self.allowed = {target.api.split(".")[0] for target in found} | {"numpy", "pandas", "builtins"}
@@ -74,9 +76,11 @@ class Server:
             raise channel_error(op)
         if "run" in message:  # the first call of a run
             self.environment, self.stub = dict(self.namespace), message["run"]["stub"]
+            self.links.forget()
             reseed(self.seed)
         if "input" in message:  # the first call on an input
             self.environment = dict(self.namespace)
+            self.links.forget()
             if any(self.requirements.values()):
                 self.environment.update(bind_input(self.parameters, message["input"], self.namespace))
             reseed(self.seed)
@@ -91,6 +95,7 @@ class Server:
         except (plain.Opaque, AttributeError, KeyError, TypeError, ValueError, ImportError, IndexError) as failed:
             return {"op": "local", "why": "%s: %s" % (type(failed).__name__, failed)}
         record = describe.describe(target, args, kwargs, self.requirements.get(message["spy"]), self.environment)
+        record["links"] = self.links.taken(target, message["spy"], args, kwargs)
         try:
             result = target.real(*args, **kwargs)
             if inspect.isawaitable(result):
@@ -113,7 +118,7 @@ class Server:
             if value is result and type(value) not in (int, str, bool, float, tuple, type(None)):
                 same = key
         try:
-            if self.stub:
+            if self.replaces(message["spy"]):
                 try:
                     result, same, record["stubbed"] = self.perturbed(result), None, True
                 except perturb.Same:
@@ -121,10 +126,19 @@ class Server:
             value = None if same is not None else self.encode(result, record)
         except (plain.Opaque, CallbackOpaque) as failed:
             return {"op": "local", "why": str(failed)}
+        untouched = self.replaces(message["spy"]) and not record.get("stubbed")  # what stays as it was proves nothing
+        if not untouched and not codec.is_iterator(type(result)):
+            self.links.give(message["spy"], result)
         mutated = self.mutated(message, args, kwargs)
-        if self.stub and mutated:  # the other result of a function that works in place: its arguments stay as they were
+        if (
+            self.replaces(message["spy"]) and mutated
+        ):  # the other result of a function that works in place: its arguments stay as they were
             mutated, record["stubbed"] = [], True
         return {"op": "return", "record": record, "mutated": mutated, "same": same, "value": value}
+
+    def replaces(self, spy):
+        """Whether the results of a target are replaced in this run: {"kind", "spy": one target, or null for all}."""
+        return self.stub is not None and self.stub["spy"] in (None, spy)
 
     def encode(self, result, record):
         """Encode a result; a lazy one is consumed here, and what it raises on the way is raised where the candidate gets there."""
@@ -148,8 +162,8 @@ class Server:
         """Return another result of the same structure; an iterator's items are changed."""
         if codec.is_iterator(type(result)):
             items = list(itertools.islice(result, plain.MAX_ITERATOR))
-            return iter(perturb.perturb(items, self.stub))
-        return perturb.perturb(result, self.stub)
+            return iter(perturb.perturb(items, self.stub["kind"]))
+        return perturb.perturb(result, self.stub["kind"])
 
     def mutated(self, message, args, kwargs):
         """Return [key, tree] of each argument that the target changed."""

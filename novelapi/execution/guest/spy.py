@@ -13,6 +13,7 @@ import threading
 import codec
 import describe
 import evidence
+import links
 import plain
 import targets
 import transfer
@@ -25,9 +26,10 @@ MAX_REPORTED = 200
 class Host:
     """What spies need of the driver: the channel, the mode, the namespace of the completion."""
 
-    def __init__(self, channel, mode):
+    def __init__(self, channel, mode, linked=()):
         self.channel = channel
         self.mode = mode
+        self.links = links.Links(linked)
         self.lock = threading.RLock()
         self.between = Between()
         self.running = (
@@ -154,6 +156,7 @@ class Spy:
             raise
         with self.host.lock, Inside(self.host):
             text = describe.excerpt(result)
+            self.host.links.give(self.number, result)
         self.report(found, {"returned": True, "result": text})
         return result
 
@@ -164,6 +167,7 @@ class Spy:
         with self.host.lock, Inside(self.host):
             required = self.host.requirements.get(self.number)
             found.update(describe.describe(self.target, args, kwargs, required, self.host.environment))
+            found["links"] = self.host.links.taken(self.target, self.number, args, kwargs)
         return found
 
     def report(self, found, rest):
@@ -228,8 +232,11 @@ class Spy:
                 transfer.write_back(args[key] if type(key) is int else kwargs[key], decoder.decode(tree))
             if reply["same"] is not None:
                 key = reply["same"]
-                return args[key] if type(key) is int else kwargs[key]
-            return decoder.decode(reply["value"])
+                result = args[key] if type(key) is int else kwargs[key]
+            else:
+                result = decoder.decode(reply["value"])
+            self.host.links.give(self.number, result)
+            return result
 
     def offer(self, encoder, value, cls, depth):
         """Tag what is not plain: functions of libraries by name, others as callbacks."""

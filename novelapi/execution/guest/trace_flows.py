@@ -17,21 +17,23 @@ import inspect
 import io
 import json
 import os
-import random
+import pickle
 import resource
 import select
-import shutil
 import signal
 import sys
 import time
 import types
 import warnings
 
+import novelapi_confine
+
 TRIVIAL = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type, types.ModuleType)
 TRIVIAL += (types.FunctionType, types.BuiltinFunctionType, types.MethodType, slice, range)
 CALLS = 400
 FLOWS = 400
 SHOWN = 4000
+GRACE_S = 2
 
 
 def main():
@@ -76,12 +78,7 @@ def forked(program, request):
             break
         data += chunk
     os.close(read_end)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    shutil.rmtree(folder, ignore_errors=True)
+    novelapi_confine.end(pid, folder)
     try:
         return json.loads(data)
     except ValueError:
@@ -89,45 +86,43 @@ def forked(program, request):
 
 
 def child(program, request, folder, write_end):
-    limits = request["limits"]
-    os.setsid()
-    os.chdir(folder)
-    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_s"], limits["cpu_s"]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 20, 32 << 20))
-    with contextlib.suppress(ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (limits["memory_mb"] << 20, limits["memory_mb"] << 20))
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    random.seed(request["seed"])
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and hasattr(numpy, "random"):
-        numpy.random.seed(request["seed"])
-    data = json.dumps(execute(program["code"], request["roots"])).encode()
-    while data:
-        data = data[os.write(write_end, data) :]
-    os._exit(0)
+    novelapi_confine.enter(folder, request["limits"], request["seed"], grace_s=GRACE_S)
+    signal.signal(signal.SIGXCPU, out_of_time)
+    novelapi_confine.leave(execute(program["code"], request["roots"]), write_end)
+
+
+class OutOfTime(BaseException):
+    """The program has used up its CPU time."""
+
+
+def out_of_time(number, frame):
+    raise OutOfTime
 
 
 def execute(code, roots):
-    """Run a program statement by statement; return its flows."""
+    """Run a program statement by statement; return its flows, also those of one that runs out of time."""
     recorder = Recorder(roots)
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     module.__dict__.update(_flow_call=recorder.call, _flow_get=recorder.get, _flow_item=recorder.item)
     sys.stdout = sys.stderr = io.StringIO()
-    errors = 0
+    errors, failure = 0, None
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError):
         return {"calls": 0, "flows": [], "errors": 0, "failure": "no Python"}
-    for node in tree.body:
-        body = ast.fix_missing_locations(ast.Module([Instrument().visit(node)], []))
-        try:
-            exec(compile(body, "example.py", "exec", dont_inherit=True), module.__dict__)
-        except BaseException:
-            errors += 1
-    return {"calls": recorder.count, "flows": recorder.flows, "errors": errors, "failure": None}
+    try:
+        for node in tree.body:
+            body = ast.fix_missing_locations(ast.Module([Instrument().visit(node)], []))
+            try:
+                exec(compile(body, "example.py", "exec", dont_inherit=True), module.__dict__)
+            except OutOfTime:
+                raise
+            except BaseException:
+                errors += 1
+    except OutOfTime:
+        failure = "out of time"
+    return {"calls": recorder.count, "flows": recorder.flows, "errors": errors, "failure": failure}
 
 
 class Instrument(ast.NodeTransformer):
@@ -270,9 +265,16 @@ def bound(function, args, kwargs):
 
 
 def shown(value):
-    """Return a short picture of an object's state, null where it cannot be had."""
+    """Return a picture of an object's state, null where it cannot be had.
+
+    Its pickle where it has one: the text of a table takes a hundred times as long.
+    """
     if value is None or isinstance(value, type):
         return None
+    try:
+        return pickle.dumps(value, 4)
+    except Exception:
+        pass
     try:
         return repr(value)[:SHOWN] + repr(getattr(value, "__dict__", ""))[:SHOWN]
     except Exception:

@@ -172,7 +172,7 @@ def test_s_prereq_is_s_with_what_comes_before(tmp_path):
     graph_of("numpy.arange>numpy.unstack").save(layout.graph("numpy", "m"))
     name = store_prerequisites("numpy", ["numpy"], "m", layout)
     shown, spec = show_prerequisites(cell(name), [TASK], {}, layout)
-    plain = models.show(TASK, numpy_bundle(), KnowledgeCondition.S, (TASK.api,))
+    plain = models.show(TASK, [numpy_bundle()], KnowledgeCondition.S, (TASK.api,))
     assert shown[TASK.task_id].knowledge.startswith(plain.knowledge)
     assert "`numpy.arange()`: About numpy.arange. Gives `from_numpy.arange` of `numpy.unstack`." in (
         shown[TASK.task_id].knowledge

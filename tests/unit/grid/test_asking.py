@@ -36,7 +36,7 @@ class Small(Scripted):
 
 
 def asking(tmp_path, completer, condition="full", max_tokens=16):
-    shown = models.show(TASK, numpy_bundle(), KnowledgeCondition(condition), ("numpy.unstack",))
+    shown = models.show(TASK, [numpy_bundle()], KnowledgeCondition(condition), ("numpy.unstack",))
     return models.Asking(
         tasks={TASK.task_id: TASK},
         shown={TASK.task_id: shown},

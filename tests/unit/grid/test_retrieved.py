@@ -52,7 +52,7 @@ def prepare(layout, bundles, tasks=(TASK,), delivery="rag", condition="full", **
 
 
 def oracle(bundle, condition="full", task=TASK):
-    return models.show(task, bundle, KnowledgeCondition(condition), PATHS["numpy.unstack"])
+    return models.show(task, [bundle], KnowledgeCondition(condition), PATHS["numpy.unstack"])
 
 
 @pytest.mark.parametrize("condition", [name for name in KnowledgeCondition if name != "baseline"])
