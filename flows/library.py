@@ -18,8 +18,9 @@ from novelapi.records.stage import StageResult
 from tasks._results import forget_stages
 from tasks._stage import run_layout
 from tasks.discovery import discovery
+from tasks.filters import filters
 from tasks.generation import generation, linked
-from tasks.inference import author_of
+from tasks.inference import author_of, pin_model, windowed, with_window
 from tasks.knowledge import knowledge
 
 MAKES = {
@@ -127,4 +128,8 @@ def run_stages(request: LibraryRequest, access: ModelAccess, last: int, tally: T
         take(generation(request, done[1], access, return_state=True))
     if linking:
         take(linked(request, done[2], graph, return_state=True))
+    if last >= 4:
+        access = with_window(request.model, access)
+        revision = windowed(pin_model(request.model, access), request.model, access)
+        take(filters(request, done[-1], revision, access, return_state=True))
     return done
