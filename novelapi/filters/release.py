@@ -10,13 +10,31 @@ from novelapi.execution.harness import comparison_of
 from novelapi.execution.judge import run_code
 from novelapi.execution.limits import SampleLimits
 from novelapi.execution.pool import Slot
-from novelapi.execution.zygote import ZygoteError
+from novelapi.execution.zygote import Zygote, ZygoteError
 from novelapi.records.environment import Environment
 from novelapi.records.gate import GateVerdict
 from novelapi.records.task import Task
 from novelapi.records.verdict import ErrorEvidence
 
 _LIMITS = SampleLimits(cpu_s=30.0)
+_ANOTHER = "the old release fails for another reason"
+_MISSING = ("AttributeError", "ImportError", "ModuleNotFoundError")
+_LOOKUP = """
+{signature}
+    import importlib
+    parts = {parts!r}
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ImportError:
+            continue
+        for part in parts[cut:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +65,35 @@ def check(slot: Slot, request: ReleaseCheck) -> GateVerdict:
     run = run_code(zygote, task, task.reference_solution, mode="plain", limits=_LIMITS)
     if run.infra is not None:
         raise ZygoteError(run.infra)
-    return _judge(task, run, request.env)
+    verdict = _judge(task, run, request.env)
+    if verdict.reason == _ANOTHER and task.change == "added" and _misses_a_name(run):
+        if not any(_resolves(zygote, task, call.api) for call in task.calls if call.novel):
+            more = {"passed": True, "reason": "the old release has neither it nor what goes before it"}
+            return verdict.model_copy(update=more)
+    return verdict
+
+
+def _misses_a_name(run: Run) -> bool:
+    """Whether the old release lacks a name that the reference uses: it may stop there, before the target."""
+    error = _first_error(run)
+    return error is not None and error.type.rsplit(".", 1)[-1] in (
+        "AttributeError",
+        "ImportError",
+        "ModuleNotFoundError",
+    )
+
+
+def _resolves(zygote: Zygote, task: Task, api: str) -> bool:
+    """Look a target up in the old release; where that cannot be done it counts as there.
+
+    Raises:
+        ZygoteError: the sandbox failed.
+    """
+    code = _LOOKUP.format(signature=task.signature, parts=api.split("."))
+    run = run_code(zygote, task, code, mode="plain", limits=_LIMITS)
+    if run.infra is not None:
+        raise ZygoteError(run.infra)
+    return not run.answers or any(answer.value is not False for answer in run.answers)
 
 
 def _refused(reason: str, error: str, env: Environment) -> GateVerdict:
@@ -65,17 +111,21 @@ def _trouble(run: Run) -> str | None:
     return next((describe(answer.error) for answer in run.answers if answer.error is not None), None)
 
 
+def _first_error(run: Run) -> ErrorEvidence | None:
+    return run.error or next((answer.error for answer in run.answers if answer.error is not None), None)
+
+
 def _judge(task: Task, run: Run, env: Environment) -> GateVerdict:
     """Decide from the old release's answers: an error that names the target, or another answer."""
     detail = {"old_release": env.release}
-    error = run.error or next((answer.error for answer in run.answers if answer.error is not None), None)
+    error = _first_error(run)
     if error is not None:
         detail["old_error"] = describe(error)
         if names_target(task, error):
             return GateVerdict(gate="C0", passed=True, reason="the old release does not have it", detail=detail)
         if task.change == "modified" and error.frames and error.frames[-1].where != "completion":
             return GateVerdict(gate="C0", passed=True, reason="the old release refuses the call", detail=detail)
-        return GateVerdict(gate="C0", passed=False, reason="the old release fails for another reason", detail=detail)
+        return GateVerdict(gate="C0", passed=False, reason=_ANOTHER, detail=detail)
     if run.ended is not None:
         detail["old_error"] = f"ended ({run.ended})"
         return GateVerdict(gate="C0", passed=False, reason="the old release ends without an answer", detail=detail)

@@ -60,6 +60,27 @@ def test_verdicts(monkeypatch, change, reference, passed, reason):
     assert (found.passed, found.reason) == (passed, reason)
 
 
+EARLIER = run(error=error("AttributeError", "module 'numpy' has no attribute 'other'", "other", "completion"))
+
+
+@pytest.mark.parametrize(
+    ("looked_up", "passed", "reason"),
+    [
+        (run(answers=[value(False), value(False)]), True, "the old release has neither it nor what goes before it"),
+        (run(answers=[value(True), value(True)]), False, "the old release fails for another reason"),
+        (run(ended="signal"), False, "the old release fails for another reason"),
+    ],
+    ids=["the target is missing too", "the target is there", "nobody knows"],
+)
+def test_what_stops_before_the_target_is_looked_up(monkeypatch, looked_up, passed, reason):
+    found = verdict(monkeypatch, CLEAN, EARLIER, looked_up, change="added")
+    assert (found.passed, found.reason) == (passed, reason)
+
+
+def test_a_changed_api_is_never_new_for_want_of_another_name(monkeypatch):
+    assert not verdict(monkeypatch, CLEAN, EARLIER, change="modified").passed
+
+
 def test_a_context_that_does_not_run_proves_nothing(monkeypatch):
     broken = run(error=error("ImportError", "cannot import name 'other'", "other"))
     found = verdict(monkeypatch, broken)
