@@ -13,7 +13,7 @@ from novelapi.execution.pool import Slot
 from novelapi.execution.zygote import Zygote, ZygoteError
 from novelapi.records.environment import Environment
 from novelapi.records.gate import GateVerdict
-from novelapi.records.task import Task
+from novelapi.records.task import Task, TaskInput
 from novelapi.records.verdict import ErrorEvidence
 
 _LIMITS = SampleLimits(cpu_s=30.0)
@@ -33,7 +33,7 @@ _LOOKUP = """
                 return False
             found = getattr(found, part)
         return True
-    return False
+    return None  # not even the package can be imported: that says nothing of the target
 """
 
 
@@ -61,16 +61,27 @@ def check(slot: Slot, request: ReleaseCheck) -> GateVerdict:
     control = run_code(zygote, task, head, mode="plain", limits=_LIMITS)
     trouble = _trouble(control)
     if trouble is not None:
-        return _refused("the context or the inputs do not run in the old release", trouble, request.env)
+        return _looked_up(
+            zygote,
+            task,
+            control,
+            _refused("the context or the inputs do not run in the old release", trouble, request.env),
+        )
     run = run_code(zygote, task, task.reference_solution, mode="plain", limits=_LIMITS)
     if run.infra is not None:
         raise ZygoteError(run.infra)
     verdict = _judge(task, run, request.env)
-    if verdict.reason == _ANOTHER and task.change == "added" and _misses_a_name(run):
-        if not any(_resolves(zygote, task, call.api) for call in task.calls if call.novel):
-            more = {"passed": True, "reason": "the old release has neither it nor what goes before it"}
-            return verdict.model_copy(update=more)
-    return verdict
+    return _looked_up(zygote, task, run, verdict) if verdict.reason == _ANOTHER else verdict
+
+
+def _looked_up(zygote: Zygote, task: Task, run: Run, verdict: GateVerdict) -> GateVerdict:
+    """Accept an added API where the old release stops for want of another name, if it does not have the API either."""
+    if task.change != "added" or not _misses_a_name(run):
+        return verdict
+    if any(_resolves(zygote, task, call.api) for call in task.calls if call.novel):
+        return verdict
+    reason = "the old release has neither it nor what goes before it"
+    return verdict.model_copy(update={"passed": True, "reason": reason})
 
 
 def _misses_a_name(run: Run) -> bool:
@@ -84,13 +95,15 @@ def _misses_a_name(run: Run) -> bool:
 
 
 def _resolves(zygote: Zygote, task: Task, api: str) -> bool:
-    """Look a target up in the old release; where that cannot be done it counts as there.
+    """Look a target up in the old release, by itself; where that cannot be done it counts as there.
 
     Raises:
         ZygoteError: the sandbox failed.
     """
-    code = _LOOKUP.format(signature=task.signature, parts=api.split("."))
-    run = run_code(zygote, task, code, mode="plain", limits=_LIMITS)
+    head = f"def {task.entry_point}():"
+    bare = {"context_code": "", "signature": head, "inputs": (TaskInput(),), "expected": None}
+    code = _LOOKUP.format(signature=head, parts=api.split("."))
+    run = run_code(zygote, task.model_copy(update=bare), code, mode="plain", limits=_LIMITS)
     if run.infra is not None:
         raise ZygoteError(run.infra)
     return not run.answers or any(answer.value is not False for answer in run.answers)

@@ -34,7 +34,7 @@ from novelapi.records.task import Task
 from novelapi.records.verdict import ResultRow
 
 STAGE = "stage4_filtered"
-STAGE_VERSION = 4
+STAGE_VERSION = 5
 NOVELTY = Sampling(n=3, temperature=0.8)
 """C2: the greedy answer and two drawn ones must all fail."""
 SOLVER = Sampling(n=3, temperature=0.8)

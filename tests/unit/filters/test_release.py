@@ -77,13 +77,32 @@ def test_what_stops_before_the_target_is_looked_up(monkeypatch, looked_up, passe
     assert (found.passed, found.reason) == (passed, reason)
 
 
+def test_a_context_that_stops_for_want_of_another_name(monkeypatch):
+    missing, there = run(answers=[value(False)]), run(answers=[value(True)])
+    assert verdict(monkeypatch, EARLIER, missing, change="added").passed
+    assert not verdict(monkeypatch, EARLIER, there, change="added").passed
+    assert not verdict(monkeypatch, EARLIER, change="modified").passed
+    assert not verdict(monkeypatch, run(error=error("ValueError", "no")), change="added").passed
+
+
 def test_a_changed_api_is_never_new_for_want_of_another_name(monkeypatch):
     assert not verdict(monkeypatch, CLEAN, EARLIER, change="modified").passed
 
 
+THERE = run(answers=[value(True)])
+
+
+@pytest.mark.parametrize("name", ["json.dumps", "json.none", "json.decoder.JSONDecoder", "json.decoder.x", "nothing.x"])
+def test_lookups(name):
+    space = {}
+    exec(release._LOOKUP.format(signature="def solve():", parts=name.split(".")), space)
+    wanted = {"json.dumps": True, "json.decoder.JSONDecoder": True, "nothing.x": None}
+    assert space["solve"]() is wanted.get(name, False)
+
+
 def test_a_context_that_does_not_run_proves_nothing(monkeypatch):
     broken = run(error=error("ImportError", "cannot import name 'other'", "other"))
-    found = verdict(monkeypatch, broken)
+    found = verdict(monkeypatch, broken, THERE)
     assert not found.passed
     assert found.reason == "the context or the inputs do not run in the old release"
     assert "other" in found.detail["old_error"]
@@ -92,7 +111,8 @@ def test_a_context_that_does_not_run_proves_nothing(monkeypatch):
 @pytest.mark.parametrize("field", ["error", "infra"])
 def test_no_folder_of_the_machine_is_told(monkeypatch, field):
     words = "cannot import name 'other' from 'numpy' (/somebody/envs/numpy-1/lib/python3.11/site-packages/numpy/__init__.py)"
-    found = verdict(monkeypatch, run(**{field: error("ImportError", words, "other") if field == "error" else words}))
+    broken = run(**{field: error("ImportError", words, "other") if field == "error" else words})
+    found = verdict(monkeypatch, broken, THERE)
     assert found.detail["old_error"].endswith("cannot import name 'other' from 'numpy' (numpy/__init__.py)")
 
 
