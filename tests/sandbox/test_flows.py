@@ -98,6 +98,7 @@ def test_the_graph_calls_what_was_seen_strong_and_says_where(env, library):
 
 def test_a_program_that_hangs_or_dies_is_counted_and_stops_nothing(env, library, monkeypatch):
     monkeypatch.setattr(module, "WALL_S", 2)
+    monkeypatch.setattr(module, "CPU_S", 60)  # the time that passes has to end it, not the time that it works
     codes = ["while True: minilib.load(minilib.name())", "import os\nminilib.load('x'); os._exit(3)", SEEN[0][0]]
     found = observe(env, [Text(code=HEAD + code, where=code) for code in codes], library[2], ["minilib"])
     assert found.counts["programs that gave nothing: timeout"] == 1
