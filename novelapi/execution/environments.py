@@ -20,6 +20,7 @@ from packaging.version import Version
 
 from novelapi import jsonl
 from novelapi.errors import IndexUnavailableError, NovelApiError, PrerequisiteError, UsageError
+from novelapi.execution.bytecode import precompile
 from novelapi.execution.interpreters import Interpreter, find_interpreter, running_interpreter
 from novelapi.fingerprint import digest, file_digest, text_digest
 from novelapi.layout import EnvironmentsLayout
@@ -236,6 +237,7 @@ class Environments:
             self._must([*install, "--require-hashes", "-r", str(locked), *self._index()])
             if request.wheel is not None:
                 self._must([*install, "--no-index", request.wheel])
+            precompile(python, aside)
             env = Environment(
                 key=key,
                 library=request.library,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +76,23 @@ def test_the_library_itself_is_never_another_one(index, build):
     del index.files["shapes-1.0-py3-none-any.whl"]
     with pytest.raises(UsageError, match=r"shapes==1\.0"):
         build()
+
+
+def test_what_is_installed_is_compiled_once(index, build):
+    index.add(
+        "trees",
+        "1.0",
+        module("trees") | {"forest/tests/test_trees.py": "", "forest/odd.py": "print 1"},
+        "2022-04-01T00:00:00Z",
+    )
+    [packages] = Path(build().prefix).glob("lib/python*/site-packages")
+    assert len(list(packages.glob("__pycache__/trees.*.pyc"))) == 1
+    assert not list(packages.glob("forest/**/*.pyc")), (
+        "test suites and what is no Python of this version stay as they are"
+    )
+
+
+def test_nothing_that_is_installed_runs_while_it_is_compiled(index, build):
+    index.add("trees", "1.0", module("trees") | {"trees.pth": "import sys; sys.exit('ran')"}, "2022-04-01T00:00:00Z")
+    [packages] = Path(build().prefix).glob("lib/python*/site-packages")
+    assert list(packages.glob("__pycache__/trees.*.pyc"))
