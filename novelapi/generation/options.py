@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from novelapi.generation.revealing import revealing
 from novelapi.generation.seeds import Argument, Seed
 from novelapi.records.api import Candidate, Parameter
 from novelapi.records.bundle import KnowledgeBundle, KnownParameter
@@ -37,8 +38,10 @@ def with_options(candidate: Candidate, bundle: KnowledgeBundle, seed: Seed) -> I
             yield _extended(_one_for_all_axes(seed), ("axes", value))
     ordered = sorted(able, key=lambda item: item.name not in changed)
     for parameter in ordered:
+        telling = list(revealing(seed, parameter.name)) if parameter.name in changed else []
         for value in values[parameter.name]:
-            yield _extended(seed, (parameter.name, value))
+            for data in [*telling, seed]:
+                yield _extended(data, (parameter.name, value))
     choices = [item.name for item in able if item.name not in changed and (item.default or "").startswith(("'", '"'))]
     for name in sorted(changed & values.keys()):
         for other in choices:

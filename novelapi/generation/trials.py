@@ -279,9 +279,11 @@ def _canonical(tree: Any) -> str | None:
 
 
 def _empty(tree: Any) -> bool:
-    """Whether an answer says nothing: an empty container."""
+    """Whether an answer says nothing: an empty container, or a column without a single value."""
     if isinstance(tree, dict) and tree.get("$") == "ndarray":
         return 0 in tree["shape"]
+    if isinstance(tree, dict) and tree.get("$") == "series":
+        return all(value is None for value in tree["data"].get("values", ("",)))
     items = tree.get("items") if isinstance(tree, dict) and "$" in tree else tree
     return isinstance(items, list | dict | str) and len(items) == 0
 

@@ -6,7 +6,9 @@ from novelapi.records.api import Candidate, Change, Parameter
 from novelapi.records.bundle import Exemplar
 
 
-def candidate(api="numpy.unstack", kind="function", change="added", added=(), names=("x", "axis"), paths=()):
+def candidate(
+    api="numpy.unstack", kind="function", change="added", added=(), names=("x", "axis"), paths=(), defaults=None
+):
     """Return a candidate; `added` names the parameters that are new."""
     changes = [Change(kind="parameter_added", parameter=name, new=f"{name}=None") for name in added]
     return Candidate(
@@ -21,7 +23,11 @@ def candidate(api="numpy.unstack", kind="function", change="added", added=(), na
         changes=tuple(changes) or (Change(kind="added"),),
         signature=f"({', '.join(names)})",
         parameters=tuple(
-            Parameter(name=name, kind="positional_or_keyword", default="None" if name in added else None)
+            Parameter(
+                name=name,
+                kind="positional_or_keyword",
+                default=(defaults or {}).get(name, "None" if name in added else None),
+            )
             for name in names
         ),
     )

@@ -2,10 +2,12 @@
 
 import pytest
 
+from novelapi.execution.answers import Answer
 from novelapi.generation.drafts import guard
 from novelapi.generation.inputs import vary
 from novelapi.generation.literals import literal_of
-from novelapi.generation.trials import repeats
+from novelapi.generation.trials import choose_inputs, repeats
+from novelapi.records.task import TaskInput
 
 
 def changed(text, name="x", count=12, choices=()):
@@ -103,3 +105,12 @@ def test_formatted_texts_stay():
     for text in changed("g(f'a{1}b', 2)", count=12):
         compile(text, "input", "eval")
         assert "f'a{1}b'" in text
+
+
+def test_columns_without_a_value_say_nothing():
+    def series(*values):
+        return {"$": "series", "name": None, "data": {"dtype": "object", "values": list(values)}}
+
+    inputs = [TaskInput(args=(str(number),)) for number in range(3)]
+    answers = [Answer(value=series(None, None)), Answer(value=series(None, "a")), Answer(value=series())]
+    assert choose_inputs(inputs, answers, 3) == [1]
