@@ -25,7 +25,7 @@ CPU_S = 2
 """CPU seconds of one program; what it showed until then counts."""
 WALL_S = 12
 MEMORY_MB = 6144
-BATCH = 200
+BATCH = 2000
 """Programs per sandboxed process: the library is imported once for all of them."""
 SEED = 0
 

@@ -12,6 +12,7 @@ of one, or a receiver that an earlier call changed; plain constants never count.
 
 import ast
 import contextlib
+import gc
 import importlib
 import inspect
 import io
@@ -46,6 +47,8 @@ def main():
         for name in request["preload"]:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # a collection in a fork would write to every object and so copy every page
     results = {program["id"]: forked(program, request) for program in request["programs"]}
     with os.fdopen(answer_fd, "w") as stream:
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
