@@ -15,6 +15,8 @@ from novelapi.records.bundle import KnowledgeBundle, KnownParameter
 _INVISIBLE = frozenset("device xp like out copy order subok casting where dtype signature extobj".split())
 """Parameters that seldom show in an answer, or change its type alone."""
 
+_WINDOWS = frozenset({"footprint", "structure"})
+"""Parameters that draw a window as an array with as many axes as the data."""
 _CHOICES = re.compile(r"\{([^{}]+)\}")
 _QUOTED = re.compile(r"[‘'\"`]([A-Za-z][\w -]{0,30})[’'\"`]")
 _MOST = 3
@@ -34,8 +36,9 @@ def with_options(candidate: Candidate, bundle: KnowledgeBundle, seed: Seed) -> I
     ]
     values = {parameter.name: values_for(parameter, known.get(parameter.name), seed)[:_MOST] for parameter in able}
     if "axes" in changed & values.keys():
-        for value in ("(0,)", "(1,)"):  # what is given per axis has to be one for all, or does not fit fewer axes
-            yield _extended(_one_for_all_axes(seed), ("axes", value))
+        for fitting in (_one_for_all_axes(seed), *_of_one_size(candidate, seed)):
+            for value in ("(0,)", "(1,)"):  # what is given per axis does not fit fewer axes
+                yield _extended(fitting, ("axes", value))
     ordered = sorted(able, key=lambda item: item.name not in changed)
     for parameter in ordered:
         telling = list(revealing(seed, parameter.name)) if parameter.name in changed else []
@@ -58,6 +61,16 @@ def _extended(seed: Seed, *options: tuple[str, str]) -> Seed:
 def _one_for_all_axes(seed: Seed) -> Seed:
     """Return a seed whose arguments that hold a number per axis, all equal, hold that number alone: `(3, 3)` is 3."""
     return replace(seed, arguments=tuple(replace(item, text=_repeated(item.text)) for item in seed.arguments))
+
+
+def _of_one_size(candidate: Candidate, seed: Seed) -> Iterator[Seed]:
+    """Yield the seed with a window of one size for all axes in the place of one that is drawn as an array."""
+    kept = tuple(item for item in seed.arguments if item.parameter not in _WINDOWS)
+    positional = any(item.keyword is None and item.parameter in _WINDOWS for item in seed.arguments)
+    takes_size = any(parameter.name == "size" for parameter in candidate.parameters)
+    if takes_size and not positional and len(kept) < len(seed.arguments):
+        kept = tuple(item for item in kept if item.parameter != "size")
+        yield _extended(replace(seed, arguments=kept), ("size", "3"))
 
 
 def _repeated(text: str) -> str:

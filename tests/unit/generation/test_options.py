@@ -22,6 +22,11 @@ def test_fewer_axes_take_one_number_for_all():
     assert "lib.smooth(data, size=3, axes=(1,))" in found
 
 
+def test_a_drawn_window_becomes_one_size_for_all():
+    found = calls(Argument(text="[[1, 0], [1, 1]]", keyword="footprint", parameter="footprint"))
+    assert "lib.smooth(data, size=3, axes=(0,))" in found
+
+
 def test_numbers_that_differ_per_axis_stay():
     found = calls(Argument(text="(3, 5)", keyword="size", parameter="size"))
     assert "lib.smooth(data, size=(3, 5), axes=(0,))" in found
