@@ -22,6 +22,8 @@ _PARAGRAPHS = 3
 """Paragraphs of the documentation in which a sentence of use is sought."""
 BLANK = "____"
 """Stands where the documentation says the name."""
+_TYPE_VARIABLE = re.compile(r"Self|[A-Z]\w*T(?:_co)?|_?T")
+"""What annotations say of a result that is of its owner's type: nothing to a reader."""
 _OWN_NOUNS = r"this function|this class method|this static method|this method|this class|its namesake"
 _ABOUT_ITSELF = re.compile(
     rf"({_OWN_NOUNS}|its namesake|\bAPI compatible|compatible with|^It raises|^It returns|result comes from|^Analogous"
@@ -168,4 +170,5 @@ def returns(bundle: KnowledgeBundle, paths: Sequence[str]) -> str:
     first = (bundle.surface.returns or "").split("; ")[0]
     words = mask(first_sentences(re.sub(r"^\w+ : ", "", first), 160), paths, "the result")
     words = re.sub(r",? see \w+ parameter above", "", words)
+    words = "" if _TYPE_VARIABLE.fullmatch(words.rstrip(".")) else words
     return f": {words.rstrip('.')}" if words else ""

@@ -2,7 +2,16 @@
 
 import pytest
 
-from novelapi.generation.describe import UNNAMED, UNTOLD, first_sentences, leaks, mask, says_no_argument, summary
+from novelapi.generation.describe import (
+    UNNAMED,
+    UNTOLD,
+    first_sentences,
+    leaks,
+    mask,
+    returns,
+    says_no_argument,
+    summary,
+)
 from novelapi.generation.sealing import order_is_free, telling
 from tests.fakes.bundles import numpy_bundle
 
@@ -87,3 +96,19 @@ def test_arguments_that_no_document_describes(arguments, nothing):
 )
 def test_a_later_paragraph_may_say_what_the_first_does_not(prose, told):
     assert summary(numpy_bundle().model_copy(update={"m_prose": prose}), PATHS) == told
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("tuple of arrays", ": tuple of arrays"),
+        ("Self", ""),
+        ("NDFrameT", ""),
+        ("DataFrame", ": DataFrame"),
+        (None, ""),
+    ],
+)
+def test_a_type_variable_says_nothing_of_a_result(returned, told):
+    bundle = numpy_bundle()
+    surface = bundle.surface.model_copy(update={"returns": returned})
+    assert returns(bundle.model_copy(update={"surface": surface}), PATHS) == told
