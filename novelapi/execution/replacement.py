@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-STUB_KINDS = ("values", "shape", "order")
-"""Kinds of replacement, see `guest/perturb.py`."""
+STUB_KINDS = ("values", "shape", "order", "earlier")
+"""Kinds of replacement, see `guest/perturb.py`; `earlier` for objects whose class refuses a changed state."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Replacement:
     """One kind of replacement, of the results of all targets or of one."""
 
     kind: str
-    """`values`, `shape` or `order`."""
+    """`values`, `shape`, `order` or `earlier`."""
     spy: int | None = None
     """The one target whose results are replaced, by its position in the task's calls; null replaces all."""
 

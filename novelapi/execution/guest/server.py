@@ -65,6 +65,7 @@ class Server:
         self.codes = targets.codes_of(found)
         self.allowed = {target.api.split(".")[0] for target in found} | {"numpy", "pandas", "builtins"}
         self.callbacks = 0
+        self.earlier = {}
 
     def serve(self):
         while True:
@@ -77,6 +78,7 @@ class Server:
         if "run" in message:  # the first call of a run
             self.environment, self.stub = dict(self.namespace), message["run"]["stub"]
             self.links.forget()
+            self.earlier.clear()
             reseed(self.seed)
         if "input" in message:  # the first call on an input
             self.environment = dict(self.namespace)
@@ -120,7 +122,7 @@ class Server:
         try:
             if self.replaces(message["spy"]):
                 try:
-                    result, same, record["stubbed"] = self.perturbed(result), None, True
+                    result, same, record["stubbed"] = self.replaced(message["spy"], result), None, True
                 except perturb.Same:
                     pass
             value = None if same is not None else self.encode(result, record)
@@ -158,12 +160,18 @@ class Server:
             return {"$": "lazy", "items": items, "error": exception_tree(error)}
         return {"$": "iterator", "items": items}
 
-    def perturbed(self, result):
+    def replaced(self, spy, result):
         """Return another result of the same structure; an iterator's items are changed."""
+        kind = self.stub["kind"]
         if codec.is_iterator(type(result)):
             items = list(itertools.islice(result, plain.MAX_ITERATOR))
-            return iter(perturb.perturb(items, self.stub["kind"]))
-        return perturb.perturb(result, self.stub["kind"])
+            return iter(perturb.perturb(items, kind) if kind in perturb.KINDS else items)
+        if kind in perturb.KINDS:
+            return perturb.sound(perturb.perturb(result, kind))
+        before, self.earlier[spy] = self.earlier.get(spy, result), result
+        if before is result or type(before) is not type(result):
+            raise perturb.Same(kind)
+        return before
 
     def mutated(self, message, args, kwargs):
         """Return [key, tree] of each argument that the target changed."""
