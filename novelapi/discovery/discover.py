@@ -14,6 +14,7 @@ from novelapi.discovery.candidates import make_candidate, make_exclusions
 from novelapi.discovery.classify import UNDOCUMENTED_BELOW, Verdict, classify_observed, classify_static
 from novelapi.discovery.diff import Differ, Difference
 from novelapi.discovery.documentation import Documentation, load_documentation, read_documentation
+from novelapi.discovery.inheritance import mark_inherited_constructors
 from novelapi.discovery.ranking import collect_evidence, score, thin_out, usable_change
 from novelapi.discovery.signatures import significant
 from novelapi.discovery.surface.model import ApiObject
@@ -76,6 +77,7 @@ def discover(
         verdicts = verification.verdicts(reachable)
     verdicts += barred(rows)
     settle(verdicts, documentation, old, library)
+    mark_inherited_constructors(verdicts, new_table.surface.objects)
     candidates = _rank(library, old, new, verdicts, documentation)
     return Discovery(
         candidates=tuple(candidates),

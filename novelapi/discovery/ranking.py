@@ -34,7 +34,8 @@ AUXILIARY_ROLES = frozenset({"exception", "warning", "typeddict", "enum", "proto
 BALANCE = 0.5
 """Share of the score against that of diversity when a cap thins candidates out (the published value)."""
 
-_INERT = {"device", "xp", "like"}
+_INERT = {"device", "xp", "like", "assume_valid", "assume_unique", "assume_sorted", "assume_centered"}
+"""Parameters that change no answer: where the data lie, and promises about them that only a broken one shows."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SECTIONS = {
     "parameters": re.compile(r"^(Parameters\s*\n-{3,}|Args:|Arguments:|:param |Keyword Args:)", re.MULTILINE),

@@ -12,8 +12,11 @@ from novelapi.generation.seeds import Argument, Seed
 from novelapi.records.api import Candidate, Parameter
 from novelapi.records.bundle import KnowledgeBundle, KnownParameter
 
-_INVISIBLE = frozenset("device xp like out copy order subok casting where dtype signature extobj".split())
-"""Parameters that seldom show in an answer, or change its type alone."""
+_INVISIBLE = frozenset(
+    "device xp like out copy order subok casting where dtype signature extobj"
+    " assume_valid assume_unique assume_sorted assume_centered".split()
+)
+"""Parameters that seldom show in an answer, change its type alone, or promise what only broken data would belie."""
 
 _WINDOWS = frozenset({"footprint", "structure"})
 """Parameters that draw a window as an array with as many axes as the data."""

@@ -77,6 +77,7 @@ def added(name, new=None):
         ([added("device")], False),  # changes nothing that can be seen here
         ([added("xp"), added("device")], False),
         ([added("xp"), added("axis")], True),
+        ([added("assume_valid")], False),  # a promise: only a broken one shows
         ([added("_cache")], False),
         ([added("field", "*field")], False),  # it came out of *args
         ([added("kw", "**kw")], False),
