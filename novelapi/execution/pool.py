@@ -151,6 +151,8 @@ class Pool(Generic[P, R]):
         self.options = options or SlotOptions()
         self._inline: Slot | None = None
         self._members: list[_Member] = []
+        self._lost = False
+        """Whether a worker died: nobody removed its control groups."""
 
     def map(self, payloads: Sequence[P]) -> Iterator[tuple[int, R | Died]]:
         """Yield (index, result) as jobs finish; jobs start in the given order."""
@@ -183,6 +185,7 @@ class Pool(Generic[P, R]):
                 except (EOFError, OSError):
                     self._members.remove(member)
                     member.close()
+                    self._lost = True
                     deaths[index] = deaths.get(index, 0) + 1
                     if deaths[index] < 2:
                         waiting.appendleft(index)
@@ -208,6 +211,8 @@ class Pool(Generic[P, R]):
         for member in self._members:
             member.close()
         self._members.clear()
+        if self._lost:
+            cgroups.sweep(GROUP_PREFIX)
 
     def __enter__(self) -> Self:
         """Return the pool itself."""

@@ -13,7 +13,7 @@ import pytest
 
 from novelapi.evaluation.run import Evaluation, evaluate, read_results
 from novelapi.execution.environments import python_environment
-from novelapi.execution.pool import SlotOptions
+from novelapi.execution.pool import Pool, SlotOptions
 from novelapi.execution.zygote import Zygote
 from novelapi.records.prediction import Prediction
 from tests.sandbox.tasks import FMEAN, PAIRWISE
@@ -133,6 +133,23 @@ def test_a_parent_that_is_killed_loses_nothing(tmp_path):
     ]
 
 
+def dies_once(slot, path):
+    """A job whose worker is killed the first time, with a warm parent and its control groups at hand."""
+    slot.zygote(python_environment())
+    if path.name == "first" and not path.exists():
+        path.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path.name
+
+
+def test_groups_of_a_killed_worker_go_with_the_pool(tmp_path):
+    with Pool(dies_once, slots=2) as pool:
+        found = dict(pool.map([tmp_path / "first", tmp_path / "second"]))
+        assert found == {0: "first", 1: "second"}
+        killed = (tmp_path / "first").read_text()
+    assert _groups(killed) == []
+
+
 def test_nothing_is_left_behind(tmp_path):
     before = (_descendants(os.getpid()), _groups(), len(Path("/proc/self/mounts").read_text().splitlines()))
     files = _open_files()
@@ -193,6 +210,6 @@ def _open_files():
     return found
 
 
-def _groups():
-    own = f"novelapi-{os.getpid()}-"
+def _groups(pid=None):
+    own = f"novelapi-{pid or os.getpid()}-"
     return sorted(str(path) for path in Path("/sys/fs/cgroup").glob(f"*/{own}*"))
