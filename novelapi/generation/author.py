@@ -293,7 +293,8 @@ class Author:
             raise Rejected(short(str(error))) from error
         if refused_early(task, harness):
             raise Rejected("an input is refused before the call")
-        passing = survivors(self.zygote, task, harness, mutants(task, harness, dropped))
+        wrong = mutants(task, harness, dropped, self.candidate.old_parameters or None)
+        passing = survivors(self.zygote, task, harness, wrong)
         if passing:
             raise Rejected(f"a mutant passes ({passing[0].split(' ')[0]})")
         text = f"{task.reference_solution}{[item.args for item in task.inputs]}"

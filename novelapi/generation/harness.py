@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 from novelapi.evaluation.outcome import passes
@@ -11,6 +12,7 @@ from novelapi.execution.harness import Harness
 from novelapi.execution.trial import observe
 from novelapi.execution.values import flat, raises
 from novelapi.execution.zygote import Zygote
+from novelapi.records.api import Parameter
 from novelapi.records.task import Task
 
 Tree = Any
@@ -66,13 +68,16 @@ def _dtype(tree: dict[str, Tree]) -> str:
     return repr(tree["dtype"])
 
 
-def mutants(task: Task, harness: Harness, without_options: dict[str, str]) -> dict[str, str]:
+def mutants(
+    task: Task, harness: Harness, without_options: dict[str, str], old: Sequence[Parameter] | None = None
+) -> dict[str, str]:
     """Return wrong solutions by name.
 
     Args:
         task: the task.
         harness: its expected values.
         without_options: the reference with one required option left out, by the option's name.
+        old: the target's parameters in the old release, which bound what a habit passes; null where they are unknown.
     """
     head = task.signature
     found = {"empty": f"{head}\n    pass\n", "nothing": f"{head}\n    return None\n"}
@@ -82,8 +87,9 @@ def mutants(task: Task, harness: Harness, without_options: dict[str, str]) -> di
     for name, code in without_options.items():
         found[f"without {name}"] = code
     if task.change == "modified" and (callee := _callee(task)) is not None:
-        given = ", ".join(item for item in arguments.split(", ") if item != callee.split(".", maxsplit=1)[0])
-        found["old habit"] = f"{imports}\n\n{head}\n    return {callee}({given})\n"
+        given = [item for item in arguments.split(", ") if item != callee.split(".", maxsplit=1)[0]]
+        habit = ", ".join(given[: _positions(old)])
+        found["old habit"] = f"{imports}\n\n{head}\n    return {callee}({habit})\n"
     if any(raises(value) for value in harness.expected):
         return found
     try:
@@ -95,6 +101,13 @@ def mutants(task: Task, harness: Harness, without_options: dict[str, str]) -> di
     found["uncalled"] = f"{memory}\n\n{head}\n    return _memory.pop(0)\n"
     found["dead call"] = f"{call_all}\n\n{memory}\n\n{head}\n    _reference({arguments})\n    return _memory.pop(0)\n"
     return found
+
+
+def _positions(old: Sequence[Parameter] | None) -> int | None:
+    """Return how many arguments the old release took by position; null for any number, or where that is unknown."""
+    if old is None or any(item.kind == "var_positional" for item in old):
+        return None
+    return sum(item.kind in ("positional_only", "positional_or_keyword") for item in old)
 
 
 def _callee(task: Task) -> str | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
+
 from novelapi.generation.harness import mutants
+from novelapi.records.api import Parameter
 from tests.fakes.tasks import numpy_task
 
 REFERENCE = "def solve(values, target):\n    np.char.isalpha(values, out=target)\n    return target\n"
 
 
-def wrong(change):
+def wrong(change, old=None):
     task = numpy_task(
         api="numpy.char.isalpha",
         change=change,
@@ -18,13 +21,22 @@ def wrong(change):
         reference_solution=REFERENCE,
         inputs=[{"args": ["np.array(['a'])", "np.zeros(1, bool)"]}],
     )
-    return mutants(task, SimpleNamespace(expected=[[True]]), {"out": "def solve(values, target):\n    pass\n"})
+    return mutants(task, SimpleNamespace(expected=[[True]]), {"out": "def solve(values, target):\n    pass\n"}, old)
 
 
-def test_a_change_that_the_old_habit_meets_by_chance_makes_no_task():
-    assert wrong("modified")["old habit"].split() == (
-        "def solve(values, target): return np.char.isalpha(values, target)".split()
-    )
+@pytest.mark.parametrize(
+    ("old", "habit"),
+    [
+        (None, "np.char.isalpha(values, target)"),
+        (["positional_or_keyword"], "np.char.isalpha(values)"),
+        (["positional_only", "keyword_only"], "np.char.isalpha(values)"),
+        (["positional_only", "positional_or_keyword"], "np.char.isalpha(values, target)"),
+        (["positional_only", "var_positional"], "np.char.isalpha(values, target)"),
+    ],
+)
+def test_a_habit_passes_what_the_old_release_took(old, habit):
+    parameters = None if old is None else [Parameter(name=f"p{n}", kind=kind) for n, kind in enumerate(old)]
+    assert wrong("modified", parameters)["old habit"].split() == f"def solve(values, target): return {habit}".split()
 
 
 def test_a_new_api_has_no_habit():
