@@ -48,9 +48,8 @@ class Probed(Record):
 
 def read_probed(rows: Rows, outcomes: Outcomes, seed: int = SEED) -> list[Probed]:
     """Split the tasks of each run by what the probe of its own instance found; runs without probes are left out."""
-    by_instance = {
-        path: _split(rows, tasks, outcomes, seed) for path, tasks in zip(rows.files, rows.instances, strict=True)
-    }
+    instances = dict(zip(rows.files, rows.instances, strict=True))
+    by_instance = {path: _split(rows, tasks, outcomes, seed) for path, tasks in instances.items()}
     found: list[Probed] = []
     for index, path in enumerate(rows.files):
         split = by_instance[path]
