@@ -62,8 +62,9 @@ def headline(analysis: Analysis) -> Finding:
     best = leads[0] if leads else max(scored, key=lambda index: (values[index].value or 0.0, -index))
     base = _base_of(analysis, best)
     lead = f"{percent(values[best].value)} %"
+    rivals = [index for index in scored if index != base]
+    chosen = f", the highest of {plural(len(rivals), 'run')}" if not leads and len(rivals) > 1 else ""
     if base is None or values[base].value is None:
-        chosen = f", the highest of {plural(len(scored), 'run')}" if not leads and len(scored) > 1 else ""
         return Finding(
             lead=lead,
             text=f"of {plural(values[best].units, 'scored task')} are solved{_with_run(runs, best)}{chosen}.",
@@ -72,7 +73,7 @@ def headline(analysis: Analysis) -> Finding:
     return Finding(
         lead=lead,
         text=(
-            f"of the tasks are solved {_with(runs[best])}; {_with(runs[base])}, "
+            f"of the tasks are solved {_with(runs[best])}{chosen}; {_with(runs[base])}, "
             f"{runs[base].model or 'the model'} solves {percent(values[base].value)} %."
         ),
         evidence=f"{_interval(values[best])} against {_interval(values[base])}.{_by_choice(analysis)}",

@@ -129,9 +129,13 @@ def test_one_experiment_compares_changed_with_new_apis(tmp_path):
 
 def test_without_the_planned_condition_the_highest_run_is_called_the_highest(tmp_path):
     folder = experiment(tmp_path, "alpha", apis=6, tasks=9)
+    (folder / "oracle-full" / "results.jsonl").write_text("", encoding="utf-8")
+    analysis = analyse([folder])
+    assert "the highest of 5 runs; with no knowledge" in headline(analysis).text
+    assert any("They are all tasks of oracle-full." in notice.text for notice in analysis.notices)
     shutil.rmtree(folder / "oracle-full")
     shutil.rmtree(folder / "oracle-baseline")
-    assert "the highest of 5 runs" in headline(analyse([folder])).text
+    assert "the highest of 5 runs." in headline(analyse([folder])).text
 
 
 def test_a_component_more_names_both_conditions(tmp_path):
