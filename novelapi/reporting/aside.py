@@ -12,6 +12,7 @@ forked (polars and BLAS keep threads), and not by `multiprocessing` (which would
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -146,6 +147,7 @@ def _write(path: Path, value: Any) -> None:
 
 def main(folder: Path) -> None:
     """Work off the jobs of a folder, one per line of standard input; answer each with a line."""
+    gc.disable()  # the process ends soon
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides when to end
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a job prints is no answer
