@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -63,7 +63,7 @@ def report(
 
 
 @contextmanager
-def _no_collector() -> Iterator[None]:
+def _no_collector() -> Generator[None]:
     """Let cycles be: the process ends soon, and looking for them costs a sixth of a small report (measured)."""
     was_enabled = gc.isenabled()
     gc.disable()
