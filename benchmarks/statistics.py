@@ -1,6 +1,6 @@
 """Measures the statistics on grids with planted effects: coverage of intervals, false positives of tests.
 
-    python -m benchmarks.statistics [--simulations 2000] [--null 10000]
+    python -m benchmarks.statistics [--simulations 2000] [--null 10000] [--parts coverage models ...]
 
 Tasks of an API share its difficulty (a beta distribution over APIs with intra-class correlation `ICC`), and the two
 conditions of a pair share part of it. Naive methods, which take tasks for independent, are printed beside ours.
@@ -9,22 +9,32 @@ conditions of a pair share part of it. Naive methods, which take tasks for indep
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, gammaln, ndtr, ndtri
+from scipy.special import betaincinv, gammaincc, gammaln, ndtr, ndtri
 
 from novelapi.reporting.stats.clusters import Clusters, Floats
 from novelapi.reporting.stats.equivalence import show_equivalence
 from novelapi.reporting.stats.interaction import join_intervals, permute_sets
 from novelapi.reporting.stats.intervals import Interval, difference_intervals, proportion_intervals
-from novelapi.reporting.stats.mixed import compare_over_models
+from novelapi.reporting.stats.mixed import Mixed, compare_tables_over_models
 from novelapi.reporting.stats.permutation import sign_flip_p
 from novelapi.reporting.stats.power import detectable_difference
 
 ICC = 0.3
 SHARED = 0.5
 MOST_TASKS = 5
+BATCH = 2000
+"""Simulations that are held in memory at once."""
+
+ENOUGH = 40
+"""APIs from which on coverage is promised."""
+
+REPEATED = 10
+RATES = ((0.02, 0.05), (0.05, 0.15), (0.05, 0.5), (0.3, 0.35), (0.5, 0.5), (0.7, 0.9), (0.9, 0.95))
 FIELDS = ("first", "second", "gains", "losses", "counts")
 
 
@@ -115,25 +125,44 @@ def mcnemar_p(gains: Floats, losses: Floats) -> Floats:
 def report_coverage(simulations: int) -> None:
     print("Coverage of 95 % intervals in %; `means` of the second rate, `differences` of second - first")
     print(f"{'APIs':>5} {'rates':>11} {'means':>7} {'width':>6} {'naive':>6} {'differences':>12} {'width':>6}  methods")
+    outside: list[tuple[int, float, float]] = []
     for apis in (10, 20, 40, 60, 100, 300):
-        for first, second in (
-            (0.02, 0.05),
-            (0.05, 0.15),
-            (0.05, 0.5),
-            (0.3, 0.35),
-            (0.5, 0.5),
-            (0.7, 0.9),
-            (0.9, 0.95),
-        ):
-            pairs = simulate(apis, first, second, simulations, seed=1)
-            means = proportion_intervals(pairs.table(pairs.second), draws=4000)
-            differences = difference_intervals(pairs.table(pairs.gains), pairs.table(pairs.losses), draws=4000)
-            methods = {m: sum(i.method == m for i in differences) for m in ("bca", "binomial", "percentile")}
-            print(
-                f"{apis:5d} {first:5.2f} {second:5.2f} {100 * coverage(means, second):7.1f} {width(means):6.3f} "
-                f"{100 * naive_coverage(pairs, second):6.1f} {100 * coverage(differences, second - first):12.1f} "
-                f"{width(differences):6.3f}  {', '.join(f'{k} {v}' for k, v in methods.items() if v)}"
-            )
+        for first, second in RATES:
+            covered = cover(apis, first, second, simulations, seed=1)
+            if apis >= ENOUGH and not all(93 <= value <= 97 for value in covered):
+                outside.append((apis, first, second))
+    if outside:
+        print(f"Outside 93 to 97 % from {ENOUGH} APIs on: again, {REPEATED * simulations:,} simulations of other seeds")
+    for apis, first, second in outside:
+        cover(apis, first, second, REPEATED * simulations, seed=11)
+
+
+def cover(apis: int, first: float, second: float, simulations: int, seed: int) -> tuple[float, float]:
+    """Simulate and print one row; return the coverage of means and of differences in percent."""
+    covered: list[list[float]] = []
+    methods: Counter[str] = Counter()
+    for start in range(0, simulations, BATCH):
+        size = min(BATCH, simulations - start)
+        pairs = simulate(apis, first, second, size, seed=seed + start)
+        means = proportion_intervals(pairs.table(pairs.second), draws=4000)
+        differences = difference_intervals(pairs.table(pairs.gains), pairs.table(pairs.losses), draws=4000)
+        methods.update(interval.method for interval in differences)
+        row = [
+            100 * coverage(means, second),
+            width(means),
+            100 * naive_coverage(pairs, second),
+            100 * coverage(differences, second - first),
+            width(differences),
+        ]
+        covered.append([value * size / simulations for value in row])
+    row = [sum(column) for column in zip(*covered, strict=True)]
+    named = ", ".join(f"{method} {number}" for method, number in sorted(methods.items()))
+    print(
+        f"{apis:5d} {first:5.2f} {second:5.2f} {row[0]:7.1f} {row[1]:6.3f} {row[2]:6.1f} {row[3]:12.1f} {row[4]:6.3f}  "
+        f"{named}",
+        flush=True,
+    )
+    return row[0], row[3]
 
 
 def report_false_positives(simulations: int) -> None:
@@ -184,23 +213,41 @@ def pooled_t(net: list[Floats], counts: list[Floats], discordant: list[Floats]) 
 
 def report_models(simulations: int) -> None:
     print("\nComparison over four models on the same tasks: coverage, false positives of both tests, in %")
-    print(f"{'APIs':>5} {'first':>6} {'second':>7} {'coverage':>9} {'no difference':>14} {'equal models':>13}")
-    for apis, first, second in ((40, 0.4, 0.4), (60, 0.2, 0.5), (150, 0.4, 0.4)):
+    print("(naive: McNemar on all tasks of all models; chi-squared of the models' means over tasks)")
+    head = f"{'coverage':>9} {'no difference':>14} {'naive':>6} {'equal models':>13} {'naive':>6}"
+    print(f"{'APIs':>5} {'first':>6} {'second':>7} {head}")
+    for apis, first, second in ((40, 0.4, 0.4), (60, 0.2, 0.5), (150, 0.4, 0.4), (200, 0.4, 0.4)):
         models = [simulate(apis, first, second, simulations, seed=5, icc=0.5, stream=number) for number in range(4)]
         sums = np.stack([m.gains - m.losses for m in models], axis=2)
-        covered = none = equal = 0
-        for column in range(simulations):
-            names = tuple(f"api{index:05d}" for index in range(apis))
-            table = Clusters(names=names, sums=sums[:, column], counts=models[0].counts[:, column, None])
-            found = compare_over_models(table, draws=2000, permutations=500)
-            covered += found.interval.low <= second - first <= found.interval.high
-            none += found.p <= 0.05
-            equal += found.p_models <= 0.05
-        shown = f"{100 * none / simulations:14.2f}" if first == second else f"{'-':>14}"
-        print(
-            f"{apis:5d} {first:6.2f} {second:7.2f} {100 * covered / simulations:9.1f} {shown} "
-            f"{100 * equal / simulations:13.2f}"
-        )
+        names = tuple(f"api{index:05d}" for index in range(apis))
+        tables = [
+            Clusters(names=names, sums=sums[:, column], counts=models[0].counts[:, column, None])
+            for column in range(simulations)
+        ]
+        found: list[Mixed] = []
+        for start in range(0, simulations, BATCH):
+            batch = compare_tables_over_models(tables[start : start + BATCH], draws=2000, permutations=500)
+            found += [one for one in batch if one is not None]
+        pooled = [sum(getattr(m, name) for m in models).sum(axis=0) for name in ("gains", "losses")]
+        shown = [
+            100 * coverage([one.interval for one in found], second - first),
+            100 * np.mean([one.p <= 0.05 for one in found]) if first == second else np.nan,
+            100 * np.mean(mcnemar_p(*pooled) <= 0.05) if first == second else np.nan,
+            100 * np.mean([one.p_models <= 0.05 for one in found]),
+            100 * np.mean(chi_squared_p(models) <= 0.05),
+        ]
+        row = " ".join(f"{value:{size}.2f}" for value, size in zip(shown, (9, 14, 6, 13, 6), strict=True))
+        print(f"{apis:5d} {first:6.2f} {second:7.2f} {row}", flush=True)
+
+
+def chi_squared_p(models: list[Pairs]) -> Floats:
+    """Test of equal mean differences of all models, as if all tasks of all models were independent: (simulations,)."""
+    number = models[0].counts.sum(axis=0)
+    means = np.stack([(m.gains - m.losses).sum(axis=0) / number for m in models])
+    variances = np.stack([m.discordant.sum(axis=0) / number for m in models]) - means**2
+    weights = number / np.maximum(variances, 1e-12)
+    centre = (weights * means).sum(axis=0) / weights.sum(axis=0)
+    return gammaincc((len(models) - 1) / 2, (weights * (means - centre) ** 2).sum(axis=0) / 2)
 
 
 def report_equivalence(simulations: int) -> None:
@@ -229,13 +276,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--simulations", type=int, default=2000)
     parser.add_argument("--null", type=int, default=10_000)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     arguments = parser.parse_args()
-    report_coverage(arguments.simulations)
-    report_false_positives(arguments.null)
-    report_interactions(arguments.simulations, arguments.null)
-    report_models(arguments.null)
-    report_equivalence(arguments.simulations)
-    report_power(arguments.simulations)
+    for part in arguments.parts:
+        PARTS[part](arguments.simulations, arguments.null)
+
+
+PARTS: dict[str, Callable[[int, int], None]] = {
+    "coverage": lambda simulations, _: report_coverage(simulations),
+    "differences": lambda _, null: report_false_positives(null),
+    "interactions": report_interactions,
+    "models": lambda _, null: report_models(null),
+    "equivalence": lambda simulations, _: report_equivalence(simulations),
+    "power": lambda simulations, _: report_power(simulations),
+}
 
 
 if __name__ == "__main__":

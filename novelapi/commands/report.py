@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -34,18 +37,19 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write one self-contained page with findings, figures and every sample, and its numbers as csv and Markdown."""
-    from novelapi.reporting import write_report
+    with _no_collector():
+        from novelapi.reporting import write_report
 
-    summary = write_report(
-        runs,
-        out or _default_folder(runs),
-        tasks=tasks,
-        title=title,
-        threshold=overlap,
-        figures=figures,
-        details_mb=details_mb,
-        seed=seed,
-    )
+        summary = write_report(
+            runs,
+            out or _default_folder(runs),
+            tasks=tasks,
+            title=title,
+            threshold=overlap,
+            figures=figures,
+            details_mb=details_mb,
+            seed=seed,
+        )
     if as_json:
         typer.echo(summary.model_dump_json(indent=2))
         return
@@ -56,6 +60,18 @@ def report(
     typer.echo(f"tables  {summary.page.parent / 'tables'}")
     if summary.figures:
         typer.echo(f"figures {summary.page.parent / 'figures'}")
+
+
+@contextmanager
+def _no_collector() -> Generator[None]:
+    """Let cycles be: the process ends soon, and looking for them costs a sixth of a small report (measured)."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _default_folder(paths: list[Path]) -> Path:

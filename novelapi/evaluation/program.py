@@ -6,6 +6,7 @@ Pure functions of source texts; nothing is executed.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from novelapi.evaluation.extraction import MAX_PARSED, parse
@@ -62,10 +63,10 @@ def dotted(node: ast.expr) -> list[str] | None:
     return None
 
 
-def imports(tree: ast.Module) -> dict[str, str]:
+def _imports(nodes: Iterable[ast.AST]) -> dict[str, str]:
     """Return what each imported name stands for: `import numpy as np` gives {"np": "numpy"}."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.asname:
@@ -99,24 +100,23 @@ class Names:
         return ".".join([self.known.get(parts[0], parts[0]), *parts[1:]])
 
 
-def _own_functions(tree: ast.Module) -> set[str]:
-    """Return the names of functions and classes of the program that are not imported under the same name as well."""
-    own = {
-        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
-    return own - imports(tree).keys()
-
-
 def names_of(*trees: ast.Module | None) -> Names:
     """Collect imports and aliases (`f = np.unstack`) of the context and the completion."""
     known: dict[str, str] = {}
     for tree in trees:
         if tree is None:
             continue
-        known.update(imports(tree))
-        known.update({name: f"own.{name}" for name in _own_functions(tree)})
+        nodes = list(ast.walk(tree))
+        imported = _imports(nodes)
+        # Functions and classes of the program that are not imported under the same name as well.
+        definitions = (
+            node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        )
+        own = {node.name for node in definitions} - imported.keys()
+        known.update(imported)
+        known.update({name: f"own.{name}" for name in own})
         names = Names(known=known)
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 path = names.path(node.value)
                 if path is not None and "." in path and not isinstance(node.value, ast.Name):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from novelapi.reporting.report import write_report as write_report
     from novelapi.reporting.summary import summarise as summarise
 
-REPORT_VERSION = 1
+REPORT_VERSION = 2
 """Version of tables, figures and pages; part of the cache key of a report."""
 
 LIGHT = {"summarise": "summary"}

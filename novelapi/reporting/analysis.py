@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from novelapi.reporting.checks import check_grid, check_rows
@@ -126,3 +126,8 @@ def analyse_rows(rows: Rows, found: FoundRuns, *, threshold: float, seed: int) -
         threshold=threshold,
         seed=seed,
     )
+
+
+def without_rows(analysis: Analysis) -> Analysis:
+    """Return the numbers with an empty table of rows: all that figures need, and little to copy."""
+    return replace(analysis, rows=replace(analysis.rows, frame=analysis.rows.frame.clear()))

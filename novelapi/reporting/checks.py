@@ -63,7 +63,12 @@ def check_rows(rows: Rows, summaries: Sequence[Summary]) -> list[Notice]:
         )
         notices.append(Notice(kind="unscored", text=text))
     if missing:
-        text = f"{count(missing)} of {count(asked)} tasks have no row at all; they are in no denominator of pass@1."
+        rowless = [run.name for run, s in zip(rows.runs, summaries, strict=True) if s.asked and s.missing == s.asked]
+        which = f" They are all tasks of {join_words(rowless)}." if rowless else ""
+        text = (
+            f"{count(missing)} of {count(asked)} greedy samples have no row at all; they are in no denominator of "
+            f"pass@1.{which}"
+        )
         notices.append(Notice(kind="missing", text=text))
     notices += _doubtful(rows, summaries)
     return notices

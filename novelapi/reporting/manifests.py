@@ -22,20 +22,29 @@ def common_facts(runs: Sequence[Run]) -> list[tuple[str, str]]:
     ]
 
 
+COSTS = ("Started", "Elapsed", "CPU", "Peak")
+"""Columns of what a run cost; one that no manifest fills is left out."""
+
+
 def run_facts(runs: Sequence[Run]) -> dict[str, Any]:
     """Return the columns and rows of the table of runs."""
     common = dict(common_facts(runs))
     described = [_facts(run) for run in runs]
     differing = list(dict.fromkeys(name for facts in described for name in facts if name not in common))
+    costs = [_costs(run) for run in runs]
+    measured = [name for place, name in enumerate(COSTS) if any(cost[place] for cost in costs)]
     rows = [
         {
             "name": run.name,
-            "cells": [*(facts.get(name, "") for name in differing), *_costs(run)],
+            "cells": [
+                *(facts.get(name, "") for name in differing),
+                *(value for name, value in zip(COSTS, cost, strict=True) if name in measured),
+            ],
             "manifest": _json(run),
         }
-        for run, facts in zip(runs, described, strict=True)
+        for run, facts, cost in zip(runs, described, costs, strict=True)
     ]
-    return {"run_columns": [*differing, "Started", "Elapsed", "CPU", "Peak"], "runs": rows}
+    return {"run_columns": [*differing, *measured], "runs": rows}
 
 
 def _facts(run: Run) -> dict[str, str]:

@@ -36,6 +36,16 @@ COLOURS: dict[str, tuple[str, str]] = {
 ON_COLOUR = "#10161a"
 """Text on the colour of an outcome."""
 
+ON_DARK = "#ffffff"
+"""Text on the one colour that is dark in the light theme; `raised` turns it dark where that colour turns light."""
+
+DARK_IN_LIGHT = ("WrongAPISelection",)
+
+
+def text_on(role: str) -> str:
+    """Return the colour of text on the light theme's colour of an outcome."""
+    return ON_DARK if role in DARK_IN_LIGHT else ON_COLOUR
+
 
 def light(role: str) -> str:
     """Return the colour of a role in the light theme."""

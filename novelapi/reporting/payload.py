@@ -23,6 +23,7 @@ from novelapi.reporting.lines import LineFile
 from novelapi.reporting.rows import Rows
 from novelapi.reporting.runs import PREDICTIONS, PROMPTS, RESULTS
 
+MEGABYTE = 1_000_000
 LEVEL = 6
 AHEAD = 8
 
@@ -38,6 +39,30 @@ class Package(Record):
 
     samples: int
     """Rows in it."""
+
+
+def collect_details(rows: Rows, megabytes: float) -> tuple[list[Package], str]:
+    """Build the packages that fit into a page, and say what was left out.
+
+    Args:
+        rows: the rows of a report.
+        megabytes: most that all packages may take together.
+    """
+    kept: list[Package] = []
+    size = left_out = samples = 0
+    for package in build_packages(rows):
+        if size + len(package.data) > megabytes * MEGABYTE:
+            left_out += 1
+            samples += package.samples
+        else:
+            size += len(package.data)
+            kept.append(package)
+    if not left_out:
+        return kept, ""
+    return kept, (
+        f"The details of {left_out:,} APIs ({samples:,} samples) are not in this page, which would be too large; the "
+        "numbers cover them. They are in the run folders, and --details-mb raises the limit."
+    )
 
 
 def build_packages(rows: Rows) -> Iterator[Package]:

@@ -14,6 +14,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Outline
 
@@ -21,17 +22,21 @@ from novelapi import jsonl
 from novelapi.reporting.analysis import Analysis
 from novelapi.reporting.funnel import funnel_total
 from novelapi.reporting.outcomes import CODES
-from novelapi.reporting.palette import ON_COLOUR, light, svg_dark_style
+from novelapi.reporting.palette import light, svg_dark_style, text_on
 from novelapi.reporting.sankey import NODE, WIDTH, Sankey
-from novelapi.reporting.scatter import STEPS, Scatter, draw_scatters
+from novelapi.reporting.scatter import STEPS, Scatter, draw_scatters, number_names
 from novelapi.reporting.text import count, plain, points
 from novelapi.reporting.views import MOST_REASONS, SHOWN, flow_views, label_view, run_groups
 
 ROW = 0.27
 """Inches per row."""
 
-MOST_LETTERS = 36
+MOST_LETTERS = 28
 """Longest reason that is written out in the funnel."""
+
+NAME_COLUMNS = 4
+NAME_ROW = 0.13
+"""Inches per row of the names of points."""
 
 WIDE = 7.2
 """Inches across: a page of a paper."""
@@ -113,10 +118,12 @@ def draw_labels(analysis: Analysis) -> Figure | None:
                 y, share, left=left, height=0.72, color=colour, edgecolor=light("paper"), linewidth=0.8, hatch=hatch
             )
             if segment["code"] and share > 0.045:
-                axes.text(left + share / 2, y, segment["code"], ha="center", va="center", size=6.5, color=ON_COLOUR)
+                place: dict[str, Any] = {"ha": "center", "va": "center", "size": 6.5, "color": text_on(segment["name"])}
+                axes.text(left + share / 2, y, segment["code"], **place)
             left += share
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    axes.set_xlabel("share of the tasks that each run was asked")
     handles = [Rectangle((0, 0), 1, 1, color=light(entry["name"])) for entry in view["legend"]]
     texts = [f"{entry['code']} {entry['name']}" for entry in view["legend"]]
     figure.legend(handles, texts, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5, handlelength=1)
@@ -189,17 +196,23 @@ def draw_funnel(analysis: Analysis) -> Figure | None:
 
 
 def draw_scatter(_analysis: Analysis, *, figure: Scatter) -> Figure:
-    """pass@1 over what it may go with, one named point per run or fit."""
-    drawn = Figure(figsize=(WIDE, WIDE * 0.62), layout="constrained")
+    """pass@1 over what it may go with, one numbered point per run or fit, with its names below."""
+    numbers = number_names(figure)
+    drawn = Figure(figsize=(WIDE, WIDE * 0.62 + NAME_ROW * -(-len(numbers) // NAME_COLUMNS)), layout="constrained")
     axes = drawn.add_subplot()
     accent, paper = light("accent"), light("paper")
     for point in figure.points:
         if point.low is not None and point.high is not None:
             axes.plot([point.x] * 2, [point.low, point.high], color=accent, alpha=0.34, linewidth=3, zorder=2)
         face = paper if point.hollow else accent
-        axes.plot([point.x], [point.y], "o", markersize=6, color=face, markeredgecolor=accent, zorder=3)
-        text = axes.annotate(plain(point.name), (point.x, point.y), (5, 3), textcoords="offset points", size=6.5)
-        text.set_in_layout(False)  # a long name must not squeeze the area
+        axes.plot([point.x], [point.y], "o", markersize=10, color=face, markeredgecolor=accent, zorder=3, clip_on=False)
+        place: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": 6, "zorder": 4}
+        axes.text(point.x, point.y, str(numbers[point.name]), color=accent if point.hollow else paper, **place)
+    names = [f"{number}  {plain(name)}" for name, number in numbers.items()]
+    drawn.legend(
+        [Line2D([], [], linestyle="none") for _ in names], names, loc="outside lower center", ncols=NAME_COLUMNS,
+        frameon=False, fontsize=6.5, handlelength=0, handletextpad=0, labelspacing=0.3,
+    )  # fmt: skip
     if figure.diagonal:
         axes.plot([0, 1], [0, 1], color=light("strong-line"), linewidth=1, linestyle="--", zorder=1)
     axes.set_xlim(0, figure.most)

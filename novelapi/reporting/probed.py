@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +48,8 @@ class Probed(Record):
 
 def read_probed(rows: Rows, outcomes: Outcomes, seed: int = SEED) -> list[Probed]:
     """Split the tasks of each run by what the probe of its own instance found; runs without probes are left out."""
-    by_instance = {
-        path: _split(rows, tasks, outcomes, seed) for path, tasks in zip(rows.files, rows.instances, strict=True)
-    }
+    instances = dict(zip(rows.files, rows.instances, strict=True))
+    by_instance = {path: _split(rows, tasks, outcomes, seed) for path, tasks in instances.items()}
     found: list[Probed] = []
     for index, path in enumerate(rows.files):
         split = by_instance[path]
@@ -60,12 +59,21 @@ def read_probed(rows: Rows, outcomes: Outcomes, seed: int = SEED) -> list[Probed
     return found
 
 
+def chosen_by_failure(tasks: Iterable[Task]) -> bool:
+    """Whether gate C2 kept any of these tasks because a model failed it without knowledge."""
+    return any(_novelty_gate(task).get("passes") == 0 for task in tasks)
+
+
 def probe_of(task: Task) -> dict[str, Any] | None:
     """Return what the probe beside gate C2 recorded of the task's API; null where none was asked."""
+    probe = _novelty_gate(task).get("probe")
+    return probe if isinstance(probe, dict) else None
+
+
+def _novelty_gate(task: Task) -> dict[str, Any]:
     gates = task.provenance.get("gates")
     novelty = gates.get("C2") if isinstance(gates, dict) else None
-    probe = novelty.get("probe") if isinstance(novelty, dict) else None
-    return probe if isinstance(probe, dict) else None
+    return novelty if isinstance(novelty, dict) else {}
 
 
 def _split(

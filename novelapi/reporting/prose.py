@@ -5,10 +5,11 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from novelapi.reporting.analysis import Analysis
+from novelapi.reporting.probed import chosen_by_failure
 from novelapi.reporting.stats.intervals import INFORMATIVE
 from novelapi.reporting.stats.permutation import PERMUTATIONS
 from novelapi.reporting.stats.resampling import DRAWS
-from novelapi.reporting.text import count, join_words, marked, percent
+from novelapi.reporting.text import count, join_words, marked, percent, points
 
 MOST_NAMED = 4
 
@@ -41,7 +42,7 @@ def facts(analysis: Analysis) -> list[tuple[str, str]]:
     return [
         ("Tasks", count(len(analysis.rows.tasks))),
         ("APIs", count(len(set(analysis.outcomes.apis)))),
-        ("of changed APIs", count(changed)),
+        ("Tasks of changed APIs", count(changed)),
         ("Runs", count(len(analysis.rows.runs))),
         ("Samples", count(len(analysis.rows.frame))),
         ("Proved verdicts", f"{percent(strong / scored)} %" if scored else "–"),
@@ -59,6 +60,13 @@ def method_notes(analysis: Analysis) -> list[tuple[str, str]]:
         "threshold": f"{analysis.threshold:g}",
     }
     left_out = () if analysis.differences else ("Comparisons", "Overlap")
+    if not chosen_by_failure(analysis.rows.tasks.values()):
+        left_out += ("Choice of tasks",)
+    detectable = [d.detectable for d in analysis.differences if d.detectable is not None]
+    if detectable:
+        figures |= {"least": points(min(detectable)).lstrip("+"), "most": points(max(detectable)).lstrip("+")}
+    else:
+        left_out += ("Power",)
     return [
         (title, " ".join(text.split()).format(**figures)) for title, text in METHOD.items() if title not in left_out
     ]
@@ -78,6 +86,15 @@ METHOD = {
         Differences are paired by task. p-values come from sign-flip permutations that keep the tasks of an API
         together ({permutations}, or all of them where few APIs differ), adjusted by Holm within one question, model
         and delivery. Everything is seeded ({seed}) and does not depend on the order of rows.""",
+    "Choice of tasks": """
+        A task is in the instance only if the model that it was made for failed all its answers without knowledge.
+        So pass@1 without knowledge is low by that choice, and a part of every gain over it is mere regression to the
+        mean; comparisons of two conditions with knowledge are free of that.""",
+    "Power": """
+        With a power of 80 % these APIs show true differences from {least} to {most} points, depending on the
+        comparison; the table gives each one's own (Detectable), from the spread that was observed. A smaller
+        difference may well be there and not be shown. "same" is claimed only where the 90 % interval lies within 5
+        points of none, and "open" where neither is shown.""",
     "Overlap": """
         An example that is close to a task's reference can be copied. Its token overlap is stored per sample; the
         comparisons are repeated without tasks above {threshold}.""",

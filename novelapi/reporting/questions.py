@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from novelapi.records.base import Record
-from novelapi.reporting.contrasts import baseline_of
+from novelapi.reporting.contrasts import CONTROL, baseline_of
 from novelapi.reporting.outcomes import PASS, Mask, Outcomes
 from novelapi.reporting.rows import Rows
 from novelapi.reporting.runs import Run
-from novelapi.reporting.stats.clusters import Clusters
+from novelapi.reporting.stats.clusters import Clusters, Floats
 from novelapi.reporting.stats.families import holm
 from novelapi.reporting.stats.interaction import Interaction, compare_sets
 from novelapi.reporting.stats.mixed import Mixed, compare_over_models
@@ -92,22 +92,20 @@ def novelty_gains(rows: Rows, outcomes: Outcomes, seed: int = SEED) -> list[Nove
 
 def over_models(rows: Rows, outcomes: Outcomes, seed: int = SEED) -> list[OverModels]:
     """Compare each condition with the baseline over all models, on the tasks that they share."""
-    cells: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+    cells: dict[tuple[str, str], dict[str, list[tuple[int, int]]]] = {}
     for index, run in enumerate(rows.runs):
         base = baseline_of(rows.runs, run)
-        if base is not None and base != index:
-            cells.setdefault((run.delivery, run.condition), {}).setdefault(run.model, (base, index))
+        # The control is no model whose gain may enter a mean.
+        if base is not None and base != index and run.model != CONTROL:
+            cells.setdefault((run.delivery, run.condition), {}).setdefault(run.model, []).append((base, index))
     found: list[OverModels] = []
     for (delivery, condition), models in cells.items():
-        pairs = [models[model] for model in sorted(models)]
-        shared = np.logical_and.reduce([outcomes.scored[:, run] for pair in pairs for run in pair])
-        if len(pairs) < 2 or not shared.any():
+        outcomes_of = [_of_model(outcomes, models[model]) for model in sorted(models)]
+        shared = np.logical_and.reduce([scored for _, scored in outcomes_of])
+        if len(models) < 2 or not shared.any():
             continue
-        nets = [_net(outcomes, first, second, shared) for first, second in pairs]
-        table = Clusters(
-            names=nets[0].names, sums=np.concatenate([net.sums for net in nets], axis=1), counts=nets[0].counts
-        )
-        mixed = compare_over_models(table, seed=seed)
+        net = outcomes.clusters(np.stack([difference for difference, _ in outcomes_of], axis=1), shared)
+        mixed = compare_over_models(net, seed=seed)
         if mixed is not None:
             found.append(
                 OverModels(
@@ -146,6 +144,16 @@ def _gains(outcomes: Outcomes, first: int, second: int, mask: Mask) -> tuple[Clu
     )
 
 
-def _net(outcomes: Outcomes, first: int, second: int, mask: Mask) -> Clusters:
-    gains, losses = _gains(outcomes, first, second, mask)
-    return Clusters(names=gains.names, sums=gains.sums - losses.sums, counts=gains.counts)
+def _of_model(outcomes: Outcomes, pairs: Sequence[tuple[int, int]]) -> tuple[Floats, Mask]:
+    """Join the groups of one model: difference of each task, and where there is one, shape (T,) each.
+
+    Groups ask different tasks; should two ask the same, the first counts.
+    """
+    difference = np.zeros(len(outcomes.task_ids))
+    scored = np.zeros(len(outcomes.task_ids), dtype=np.bool_)
+    for first, second in pairs:
+        added = outcomes.scored[:, first] & outcomes.scored[:, second] & ~scored
+        before, after = outcomes.codes[:, first] == PASS, outcomes.codes[:, second] == PASS
+        difference[added] = (after.astype(np.float64) - before)[added]
+        scored |= added
+    return difference, scored

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from novelapi.fingerprint import file_digest
 from novelapi.records.base import Record
-from novelapi.reporting.analysis import Analysis, analyse
+from novelapi.reporting.analysis import Analysis, analyse_rows, without_rows
+from novelapi.reporting.aside import Aside, Here
 from novelapi.reporting.differences import OVERLAP_THRESHOLD
 from novelapi.reporting.files import write_pieces, write_tables
 from novelapi.reporting.findings import headline
 from novelapi.reporting.html import render_page
 from novelapi.reporting.notices import Notice
-from novelapi.reporting.payload import Package, build_packages
+from novelapi.reporting.payload import collect_details
 from novelapi.reporting.prose import page_title
+from novelapi.reporting.rows import load_rows
+from novelapi.reporting.runs import find_runs
 from novelapi.reporting.stats.resampling import SEED
 from novelapi.reporting.tables import build_tables
 
 PAGE = "report.html"
-MEGABYTE = 1_000_000
+MANY = 20_000
+"""Rows from which on a second process pays, which takes a second of CPU to start."""
+
 DETAILS_MB = 60.0
 """Size of the details that a page holds unless told otherwise; what does not fit stays in the run folders."""
 
@@ -83,24 +88,25 @@ def write_report(
         PrerequisiteError: the extra `report` is not installed.
     """
     page = out if out.suffix == ".html" else out / PAGE
+    found = find_runs(runs)
+    rows = load_rows(found.runs, tasks)
     # Thousands of small products: more threads than one cost more than they bring (measured: twice the CPU seconds).
-    with threadpool_limits(limits=1, user_api="blas"):
-        analysis = analyse(runs, tasks=tasks, threshold=threshold, seed=seed)
+    with (Aside if len(rows.frame) >= MANY else Here)() as aside, threadpool_limits(limits=1, user_api="blas"):
+        details = aside.begin(collect_details, rows, details_mb)
+        analysis = analyse_rows(rows, found, threshold=threshold, seed=seed)
+        drawing = aside.begin(_draw, without_rows(analysis), page.parent / "figures") if figures else None
         written = build_tables(analysis)
-    packages, left_out = _within(build_packages(analysis.rows), details_mb)
-    notices = [Notice(kind="details", text=left_out)] if left_out else []
-    pieces = render_page(analysis, written, packages, title=title or page_title(analysis), notices=notices)
-    write_pieces(page, pieces)
-    drawn: list[Path] = []
-    if figures:
-        from novelapi.reporting.plots import write_figures  # noqa: PLC0415  matplotlib is slow to import
-
-        drawn = write_figures(analysis, page.parent / "figures")
+        packages, left_out = aside.result(details)
+        notices = [Notice(kind="details", text=left_out)] if left_out else []
+        pieces = render_page(analysis, written, packages, title=title or page_title(analysis), notices=notices)
+        write_pieces(page, pieces)
+        files = tuple(write_tables(written, page.parent / "tables"))
+        drawn = aside.result(drawing) if drawing is not None else []
     first = headline(analysis)
     return ReportSummary(
         page=page,
         sha256=file_digest(page),
-        tables=tuple(write_tables(written, page.parent / "tables")),
+        tables=files,
         figures=tuple(drawn),
         finding=f"{first.lead} {first.text}",
         notices=tuple(notice.text for notice in (*analysis.notices, *notices)),
@@ -121,20 +127,7 @@ def _counts(analysis: Analysis) -> dict[str, int]:
     }
 
 
-def _within(packages: Iterable[Package], megabytes: float) -> tuple[list[Package], str]:
-    """Keep packages as long as they fit, and say what was left out."""
-    kept: list[Package] = []
-    size = left_out = samples = 0
-    for package in packages:
-        if size + len(package.data) > megabytes * MEGABYTE:
-            left_out += 1
-            samples += package.samples
-        else:
-            size += len(package.data)
-            kept.append(package)
-    if not left_out:
-        return kept, ""
-    return kept, (
-        f"The details of {left_out:,} APIs ({samples:,} samples) are not in this page, which would be too large; the "
-        "numbers cover them. They are in the run folders, and --details-mb raises the limit."
-    )
+def _draw(analysis: Analysis, folder: Path) -> list[Path]:
+    from novelapi.reporting.plots import write_figures  # noqa: PLC0415  matplotlib is slow to import
+
+    return write_figures(analysis, folder)

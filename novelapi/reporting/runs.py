@@ -126,6 +126,11 @@ def run_order(run: Run) -> tuple[Any, ...]:
     )
 
 
+def delivery_position(delivery: str) -> tuple[int, str]:
+    """Sort key: deliveries as the grid lists them, others behind by name."""
+    return (_position(DELIVERIES, delivery), delivery)
+
+
 def read_manifest(path: Path) -> Manifest:
     """Read one manifest.
 

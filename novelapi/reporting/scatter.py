@@ -158,9 +158,14 @@ def _round_up(value: float) -> float:
     return next(step * scale for step in (1, 2, 4, 6, 8, 10) if step * scale >= value * (1 - 1e-12))
 
 
+def number_names(figure: Scatter) -> dict[str, int]:
+    """Number the names of a figure's points from 1: there is no room for the names themselves."""
+    return {name: number for number, name in enumerate(dict.fromkeys(point.name for point in figure.points), 1)}
+
+
 def scatter_view(figure: Scatter) -> dict[str, Any]:
     """Return a figure as the page's template needs it: places in percent of the area, numbered points."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(point.name for point in figure.points), 1)}
+    numbers = number_names(figure)
     points = [
         {
             "number": numbers[point.name],

@@ -32,6 +32,10 @@ NOT_REACHED = ("WrongSyntax", "WrongImport", "WrongAPISelection")
 """Labels that say that the target was not called."""
 
 
+_Sample = tuple[str, str, frozenset[str]]
+"""Task, code that ran, and targets whose call the spy saw: all that a selection depends on."""
+
+
 class Selected(Record):
     """The selection score of one run, or of a trivial program on its tasks."""
 
@@ -103,7 +107,10 @@ def read_selected(rows: Rows, most: int = MOST_SAMPLES) -> tuple[list[Selected],
             "hash of their ids: code is parsed sample by sample. All other numbers rest on all tasks."
         )
         notices.append(Notice(kind="details", text=text))
-    found = [entry for index in range(len(rows.runs)) if (entry := _of_run(rows, index, expectations)) is not None]
+    scored: dict[_Sample, Selection] = {}
+    found = [
+        entry for index in range(len(rows.runs)) if (entry := _of_run(rows, index, expectations, scored)) is not None
+    ]
     baselines = trivial_baselines({task_id: sorted(entry.names) for task_id, entry in expectations.items()})
     return found + [_mean(None, name, selections, []) for name, selections in baselines.items()], notices
 
@@ -120,7 +127,10 @@ def _fitting(rows: Rows, task_ids: Sequence[str], most: int) -> list[str]:
     return list(task_ids)
 
 
-def _of_run(rows: Rows, index: int, expectations: dict[str, _Expectation]) -> Selected | None:
+def _of_run(
+    rows: Rows, index: int, expectations: dict[str, _Expectation], scored: dict[_Sample, Selection]
+) -> Selected | None:
+    """Score one run; `scored` holds what other runs answered, since several conditions often get the same answer."""
     file = LineFile(rows.runs[index].folder / RESULTS)
     greedy = rows.of(index).filter((rows.of(index)["sample"] == 0) & (rows.of(index)["outcome"] != "unscored"))
     selections: list[Selection] = []
@@ -130,20 +140,26 @@ def _of_run(rows: Rows, index: int, expectations: dict[str, _Expectation]) -> Se
         if wanted is None:
             continue
         row = json.loads(file.slice(start, end))
-        seen = {call["api"] for call in row.get("calls", ()) if call.get("origin") == "completion"}
-        chosen = select(
-            row["evidence"].get("code", ""),
-            context=wanted.task.context_code,
-            entry_point=wanted.task.entry_point,
-            expected=wanted.names,
-            packages=wanted.packages,
-            known=wanted.known,
-            old=wanted.old,
-            seen=[wanted.known.canonical(api) or api for api in seen],
-        )
+        code = row["evidence"].get("code", "")
+        seen = frozenset(call["api"] for call in row.get("calls", ()) if call.get("origin") == "completion")
+        chosen = scored.get((task_id, code, seen)) or _score(wanted, code, seen)
+        scored[task_id, code, seen] = chosen
         selections.append(chosen)
         agreements.append((not wanted.targets <= set(chosen.called)) == (label in NOT_REACHED))
     return _mean(index, "", selections, agreements) if selections else None
+
+
+def _score(wanted: _Expectation, code: str, seen: frozenset[str]) -> Selection:
+    return select(
+        code,
+        context=wanted.task.context_code,
+        entry_point=wanted.task.entry_point,
+        expected=wanted.names,
+        packages=wanted.packages,
+        known=wanted.known,
+        old=wanted.old,
+        seen=[wanted.known.canonical(api) or api for api in seen],
+    )
 
 
 def _mean(run: int | None, program: str, selections: Sequence[Selection], agreements: Sequence[bool]) -> Selected:

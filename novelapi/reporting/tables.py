@@ -34,7 +34,7 @@ METHODS = (
     "Clopper-Pearson interval at the effective sample size (used where fewer than 30 APIs are informative)."
 )
 SUBSETS: dict[Subset, str] = {
-    "all": "all tasks",
+    "all": "scored in both",
     "low_overlap": "low overlap",
     "strong": "proved verdicts",
     "unscored_fail": "unscored counted as failed",

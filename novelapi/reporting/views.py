@@ -113,10 +113,9 @@ def difference_view(analysis: Analysis) -> View | None:
         interval = difference.interval
         group["rows"].append(
             {
-                "name": second.condition or second.name,
-                "first": first.condition or first.name,
+                "name": _compared(difference, first, second),
                 "second": difference.subset == "low_overlap",
-                "pairs": difference.pairs,
+                "pairs": count_text(difference.pairs),
                 "value": points(interval.value),
                 "range": f"{points(interval.low)} to {points(interval.high)}",
                 "style": f"--v:{at(interval.value)};--l:{at(interval.low)};--h:{at(interval.high)}",
@@ -126,6 +125,12 @@ def difference_view(analysis: Analysis) -> View | None:
         {"text": points(tick).removesuffix(".0"), "at": at(tick), "odd": round(tick / step) % 2 == 1} for tick in ticks
     ]
     return {"groups": list(groups.values()), "zero": at(0.0), "axis": axis}
+
+
+def _compared(difference: Difference, first: Run, second: Run) -> str:
+    """Name a comparison by its second run, and by both where the question does not say what is subtracted."""
+    name = second.condition or second.name
+    return f"{name} \N{MINUS SIGN} {first.condition or first.name}" if difference.contrast.family == "added" else name
 
 
 def flow_views(analysis: Analysis) -> list[View]:

@@ -47,7 +47,6 @@ def write_harness(harness: Harness, source: Source, folder: Path, prompts: Mappi
     jsonl.write(folder / "questions.jsonl", rows)
     written = [folder / "questions.jsonl"]
     for template, name in FILES[harness]:
-        text = (TEMPLATES / template).read_text("utf-8")
-        jsonl.write_text(folder / name, text.replace("@FOLDER@", str(folder.resolve())))
+        jsonl.write_text(folder / name, (TEMPLATES / template).read_text("utf-8"))
         written.append(folder / name)
     return written

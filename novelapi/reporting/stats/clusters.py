@@ -80,6 +80,8 @@ def sum_by_position(names: Sequence[str], position: NDArray[np.intp], values: Fl
         order = slice(None) if is_whole(added) else np.lexsort((added, position))
         sums[:, column] = np.bincount(position[order], weights=added[order], minlength=len(names))
     present = counts > 0
+    if present.all():  # nearly always; thousands of tables then share one tuple of names
+        return Clusters(names=tuple(names), sums=sums, counts=counts[:, None].astype(np.float64))
     return Clusters(
         names=tuple(name for name, is_there in zip(names, present, strict=True) if is_there),
         sums=sums[present],

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
 from novelapi.records.base import Record
-from novelapi.reporting.stats.clusters import Clusters, Floats
+from novelapi.reporting.stats.clusters import Clusters, Floats, is_whole
 from novelapi.reporting.stats.intervals import LEVEL, Interval, mean_intervals
 from novelapi.reporting.stats.permutation import PERMUTATIONS, SLACK, sign_flip_p
 from novelapi.reporting.stats.power import cluster_error
@@ -14,6 +18,8 @@ from novelapi.reporting.stats.resampling import DRAWS, SEED
 
 FEW_CLUSTERS = 150
 PERMUTED = 2_000
+CHUNK = 250
+"""Permutations that one matrix product takes."""
 
 
 class Mixed(Record):
@@ -46,20 +52,44 @@ def compare_over_models(
         permutations: random permutations.
         seed: seed of both.
     """
-    models = net.sums.shape[1]
-    if len(net) < 2:
-        return None
-    net = Clusters(names=net.names, sums=net.sums, counts=np.broadcast_to(net.counts, net.sums.shape))
-    mean = Clusters(
-        names=net.names, sums=net.sums.sum(axis=1, keepdims=True), counts=net.counts.sum(axis=1, keepdims=True)
-    )
-    interval = mean_intervals(mean, level=level, draws=draws, seed=seed)[0]
-    if interval.method == "percentile":
-        # All replicates on one side: the bootstrap sees no spread; Student's t at least has the number of APIs.
-        interval = _student(mean, interval, level)
-    p = float(sign_flip_p(mean, permutations=permutations, seed=seed)[0])
-    interval = interval.model_copy(update={"units": int(net.counts[:, 0].sum())})
-    return Mixed(interval=interval, p=p, p_models=_equal_models(net, seed), models=models)
+    return compare_tables_over_models([net], level=level, draws=draws, permutations=permutations, seed=seed)[0]
+
+
+def compare_tables_over_models(
+    nets: Sequence[Clusters],
+    *,
+    level: float = LEVEL,
+    draws: int = DRAWS,
+    permutations: int = PERMUTATIONS,
+    seed: int = SEED,
+) -> list[Mixed | None]:
+    """Return `compare_over_models` of several tables of equally many APIs and models; they share random numbers.
+
+    Args:
+        nets: as there, one per comparison.
+        level: confidence level.
+        draws: bootstrap replicates.
+        permutations: random permutations.
+        seed: seed of both.
+    """
+    models = nets[0].sums.shape[1]
+    if len(nets[0]) < 2:
+        return [None] * len(nets)
+    sums = np.stack([net.sums for net in nets])
+    counts = np.stack([np.broadcast_to(net.counts, net.sums.shape) for net in nets])
+    means = Clusters(names=nets[0].names, sums=sums.sum(axis=2).T, counts=counts.sum(axis=2).T)
+    units = counts[:, :, 0].sum(axis=1)
+    p_models = _equal_models(sums, counts[:, :, 0], seed)
+    p_values = sign_flip_p(means, permutations=permutations, seed=seed)
+    found: list[Mixed | None] = []
+    for column, resampled in enumerate(mean_intervals(means, level=level, draws=draws, seed=seed)):
+        interval = resampled.model_copy(update={"units": int(units[column])})
+        if interval.method == "percentile":
+            # All replicates on one side: the bootstrap sees no spread; Student's t at least has the number of APIs.
+            interval = _student(means.select(np.arange(len(nets)) == column), interval, level)
+        p = float(p_values[column])
+        found.append(Mixed(interval=interval, p=p, p_models=float(p_models[column]), models=models))
+    return found
 
 
 def _student(mean: Clusters, interval: Interval, level: float) -> Interval:
@@ -68,17 +98,26 @@ def _student(mean: Clusters, interval: Interval, level: float) -> Interval:
     return interval.model_copy(update={"low": value - reach, "high": value + reach})
 
 
-def _equal_models(net: Clusters, seed: int) -> float:
-    """Return the p-value of equal means in all columns: Hotelling's T-squared of the models' contrasts over APIs.
+def _equal_models(sums: Floats, counts: Floats, seed: int) -> Floats:
+    """Return p-values of equal means of all models, shape (tables,).
 
-    With few APIs its level is a little too high (6 % instead of 5 % with 40 APIs, measured), so there the models are
-    permuted within each API instead.
+    Hotelling's T-squared of the models' contrasts over APIs. With few APIs its level is a little too high (6 % instead
+    of 5 % with 40 APIs, measured), so there the models are permuted within each API instead.
+
+    Args:
+        sums: shape (tables, APIs, models).
+        counts: shape (tables, APIs).
+        seed: seed of the permutations.
     """
-    clusters, models = net.sums.shape
+    _, clusters, models = sums.shape
     if models >= 2 and clusters <= FEW_CLUSTERS:
-        return _permute_models(net.sums, seed)
-    contrasts = net.sums[:, 1:] - net.sums[:, :1]
-    counts = net.counts[:, :1]
+        return _permute_models(sums, seed)
+    return np.array([_hotelling(one, number[:, None]) for one, number in zip(sums, counts, strict=True)])
+
+
+def _hotelling(sums: Floats, counts: Floats) -> float:
+    clusters, models = sums.shape
+    contrasts = sums[:, 1:] - sums[:, :1]
     means = contrasts.sum(axis=0) / counts.sum()
     # Leaving one API out at a time: the plain variance is too small with few APIs (measured).
     without = (contrasts.sum(axis=0) - contrasts) / (counts.sum() - counts)
@@ -91,18 +130,35 @@ def _equal_models(net: Clusters, seed: int) -> float:
     return float(fdtrc(models - 1, free, statistic * free / ((clusters - 1) * (models - 1))))
 
 
-def _permute_models(sums: Floats, seed: int) -> float:
-    """Return the p-value of equal column means when the values of each row can be exchanged."""
-    rows = np.sort(sums, axis=1)  # neither the order of models nor that of APIs matters
-    rows = rows[np.lexsort(rows.T)]
-    observed = float(_spread(sums[None])[0]) - SLACK
-    generator = np.random.default_rng([seed, *sums.shape])
-    order = np.argsort(generator.random((PERMUTED, *sums.shape), dtype=np.float32), axis=2)
-    extreme = int((_spread(np.take_along_axis(rows[None], order, axis=2)) >= observed).sum())
+def _permute_models(sums: Floats, seed: int) -> Floats:
+    """Return p-values of equal totals of all models when the values of each API can be exchanged, shape (tables,)."""
+    tables, clusters, models = sums.shape
+    # Neither the order of models nor that of APIs matters.
+    rows = np.sort(sums, axis=2)
+    rows = np.stack([one[np.lexsort(one.T)] for one in rows])
+    observed = _spread(sums.sum(axis=1).T) - SLACK
+    flat = rows.reshape(tables, clusters * models).T
+    flat = flat.astype(np.float32 if is_whole(flat) else np.float64)  # whole numbers are exact in single precision
+    order = _orders(clusters, models, seed)
+    extreme = np.zeros(tables, dtype=np.int64)
+    for start in range(0, PERMUTED, CHUNK):
+        part = order[start : start + CHUNK]
+        # One row per permutation and place, which picks the value that each API puts there.
+        picks = np.zeros((len(part), models, clusters, models), dtype=flat.dtype)
+        np.put_along_axis(picks, part.transpose(0, 2, 1)[..., None], 1, axis=3)
+        totals = (picks.reshape(len(part) * models, -1) @ flat).astype(np.float64)
+        totals = totals.reshape(len(part), models, tables).transpose(1, 0, 2)
+        extreme += (_spread(totals) >= observed).sum(axis=0)
     return (extreme + 1) / (PERMUTED + 1)
 
 
-def _spread(sums: Floats) -> Floats:
-    """Sum of squares of the column totals around their mean, shape (permutations,)."""
-    totals = sums.sum(axis=1)
-    return ((totals - totals.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+@lru_cache(maxsize=4)
+def _orders(clusters: int, models: int, seed: int) -> NDArray[np.intp]:
+    """Return random orders of the models within each API, shape (permutations, APIs, models)."""
+    generator = np.random.default_rng([seed, clusters, models])
+    return np.argsort(generator.random((PERMUTED, clusters, models), dtype=np.float32), axis=2)
+
+
+def _spread(totals: Floats) -> Floats:
+    """Sum of squares of the models' totals, the first axis, around their mean."""
+    return ((totals - totals.mean(axis=0)) ** 2).sum(axis=0)

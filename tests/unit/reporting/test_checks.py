@@ -46,7 +46,7 @@ def test_tasks_without_rows_are_missing_not_failed(tmp_path):
     path = cells[-1] / "results.jsonl"
     jsonl.write(path, jsonl.read(path)[:10])
     analysis = analyse([cells[0].parent])
-    assert any("20 of 360 tasks have no row" in notice.text for notice in analysis.notices)
+    assert any("20 of 360 greedy samples have no row" in notice.text for notice in analysis.notices)
     assert analysis.estimates[-1].pass_at_1.units == 10
     assert {d.pairs for d in analysis.differences if d.contrast.second == 11 and d.subset == "all"} == {10}
 

@@ -155,7 +155,16 @@ def test_lm_eval_loads_the_task_and_asks_before_it_runs_code(instance, tmp_path)
     source = read_sources([instance])[0]
     prompts = {task.task_id: "Solve it" for task in source.tasks}
     write_harness("lm-eval", source, tmp_path / "task", prompts)
-    assert run_tool("lm_eval", LM_EVAL, tmp_path / "task", tmp_path) == "True 20"
+    moved = (tmp_path / "task").rename(tmp_path / "elsewhere")
+    assert run_tool("lm_eval", LM_EVAL, moved, tmp_path) == "True 20"
+
+
+def test_no_file_of_a_harness_names_the_folder_it_was_written_to(instance, tmp_path):
+    source = read_sources([instance])[0]
+    prompts = {task.task_id: "Solve it" for task in source.tasks}
+    for harness in ("inspect", "lm-eval"):
+        for file in write_harness(harness, source, tmp_path / harness, prompts):
+            assert str(tmp_path) not in file.read_text("utf-8"), file.name
 
 
 def test_the_files_of_a_harness_compile_and_hold_every_task(instance, tmp_path):

@@ -1,5 +1,6 @@
 """The verbs of results on the command line: exit codes, one line per mistake, JSON alone on stdout."""
 
+import gc
 import json
 import sys
 
@@ -35,6 +36,12 @@ def test_report_writes_page_and_tables_and_says_where(verb, cells, tmp_path):
     assert out.splitlines()[0].endswith("%.")
     assert (tmp_path / "r/report.html").is_file()
     assert (tmp_path / "r/tables/pass_at_1.csv").is_file()
+    assert gc.isenabled()  # the verb only pauses the collector
+
+
+def test_the_collector_is_on_again_after_a_report_that_failed(verb, tmp_path):
+    assert verb("report", tmp_path / "none", "--out", tmp_path / "r")[0] == 2
+    assert gc.isenabled()
 
 
 def test_report_as_json_is_one_document(verb, cells, tmp_path):
