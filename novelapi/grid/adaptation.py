@@ -48,6 +48,10 @@ class Selection(Record):
     test: int | None = Field(default=None, ge=1)
     """Most held-out tasks, or null."""
 
+    others: int = Field(default=0, ge=0)
+    """Most tasks of trained APIs that are kept out of training, one of each API that has several: whether what was
+    learned about an API helps with another task of it."""
+
     window: int | None = Field(default=None, ge=16)
     """Leave out tasks whose prompt with all knowledge does not fit; null keeps all."""
 
@@ -78,26 +82,37 @@ def select_tasks(selection: Selection, model: str, layout: Layout, count: Counte
             too_long += 1
             continue
         sides[side].append(task)
+    kept_back = _others(sides["train"], selection.others)
+    sides["train"] = [task for task in sides["train"] if task not in kept_back]
     for side, most in (("train", selection.train), ("test", selection.test)):
         if not sides[side]:
             raise UsageError(
                 f"no {side} task of {selection.group} fits into {selection.window} tokens: use a longer window"
             )
         sides[side] = sorted(sides[side][:most], key=lambda task: task.task_id)
+    trained = {(task.library, task.api) for task in sides["train"]}
+    sides["others"] = [task for task in kept_back if (task.library, task.api) in trained]
     folder = layout.instance(selection.group, model)
     tasks = sorted([*sides["train"], *sides["test"]], key=lambda task: task.task_id)
-    for name, chosen in (("train", sides["train"]), ("test", sides["test"]), ("instance", tasks)):
+    for name, chosen in (*sides.items(), ("instance", tasks)):
         jsonl.write(folder / f"{name}.jsonl", (task.to_row() for task in chosen))
     apis = {(task.library, task.api): "train" if task in sides["train"] else "test" for task in tasks}
     rows = [{"library": library, "api": api, "split": side} for (library, api), side in sorted(apis.items())]
     jsonl.write(folder / "split.jsonl", rows)
     path = folder / "instance.jsonl"
     counts = {
-        "train": len(sides["train"]), "test": len(sides["test"]), "too_long": too_long,
+        **{name: len(chosen) for name, chosen in sides.items()}, "too_long": too_long,
         "train_apis": sum(side == "train" for side in apis.values()),
         "test_apis": sum(side == "test" for side in apis.values()),
     }  # fmt: skip
     return FileResult(path=path.relative_to(layout.home).as_posix(), sha256=file_digest(path), counts=counts)
+
+
+def _others(tasks: Sequence[Task], most: int) -> list[Task]:
+    """Return one task of each API that has several: the last in the order that the tasks are given in."""
+    last = {(task.library, task.api): task for task in tasks}
+    first = {(task.library, task.api): task for task in reversed(tasks)}
+    return [task for api, task in last.items() if task is not first[api]][:most]
 
 
 class Knowledge:
@@ -161,7 +176,7 @@ class RowsRequest(Record):
     """What the input shows."""
 
     split: str = "train"
-    """Side of the split."""
+    """`train`, `test`, or `others`: untrained tasks of trained APIs."""
 
     documents: Condition = "full"
     """Knowledge in each document (`documents` and `retrieved` only)."""

@@ -19,6 +19,8 @@ COLUMNS = [
     Column(key="efficacy", title="after", kind="share"),
     Column(key="bound", title="Bound", kind="share"),
     Column(key="generality", title="Generality", kind="share"),
+    Column(key="others", title="Other tasks", kind="share"),
+    Column(key="others_gain", title="gain, nat", kind="number"),
     Column(key="retention_first", title="First quarter", kind="share"),
     Column(key="retention_last", title="Last quarter", kind="share"),
     Column(key="locality", title="Locality", kind="share"),
@@ -38,10 +40,12 @@ COLUMNS = [
 ]
 NOTE = (
     "Efficacy is the share of edits whose target is reproduced token for token from its own prompt. The bound is the "
-    "same with the wanted states themselves injected: what MEMIT and AlphaEdit fit the weights to. Locality is the "
-    "share of positions of unrelated text with an unchanged most likely token. pass@1 is scored by execution, on the "
-    "training tasks and on held-out APIs; so a failed edit and a failed transfer are different columns. What was "
-    "trained with retrieved knowledge of one condition is asked with the same, not with `full`."
+    "same with the wanted states themselves injected: what MEMIT and AlphaEdit fit the weights to. Generality is "
+    "efficacy under another form of the prompt; other tasks are those of trained APIs that were kept out of training: "
+    "the share reproduced, and how much likelier a token of their answers became. Locality is the share of positions "
+    "of unrelated text with an unchanged most likely token. pass@1 is scored by execution, on the training tasks and "
+    "on held-out APIs; so a failed edit and a failed transfer are different columns. What was trained with retrieved "
+    "knowledge of one condition is asked with the same, not with `full`."
 )
 
 
