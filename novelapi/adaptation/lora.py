@@ -127,7 +127,7 @@ class AlphaEditLoraSettings(LoraSettings):
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout; it stands before A, so the constraint is exact at inference only."""
 
-    rate: float = Field(default=1e-4, gt=0)
+    rate: float = Field(default=1e-4, gt=0, le=1e6)
     """Learning rate of AdamW."""
 
     targets: tuple[str, ...] = ("down_proj",)

@@ -23,7 +23,7 @@ IGNORED = -100
 class TrainingSettings(Record):
     """How a model is trained; the defaults are the published ones."""
 
-    rate: float = Field(default=2e-5, gt=0)
+    rate: float = Field(default=2e-5, gt=0, le=1e6)
     """Learning rate of AdamW."""
 
     epochs: float = Field(default=3.0, gt=0)

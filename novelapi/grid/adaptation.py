@@ -197,7 +197,7 @@ def write_rows(request: RowsRequest, layout: Layout, open_index: OpenIndex = ope
         open_index: opens the index of rows with retrieved knowledge.
 
     Raises:
-        UsageError: the instance changed, or an API's name does not occur in its prompt.
+        UsageError: the instance changed.
     """
     folder = layout.instance(request.group, request.model)
     if file_digest(folder / "instance.jsonl") != request.instance_sha:

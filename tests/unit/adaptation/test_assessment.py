@@ -197,6 +197,9 @@ def test_shipped_recipes_have_every_method(tokenizer, tmp_path):
         read_recipes("papr")
     with pytest.raises(DataError, match="recipe of grace: radius"):
         editor_of("grace", Recipe(settings={"radius": -1}), tokenizer)
+    for delivery in ("sft", "grace", "alphaedit_lora"):  # torch cannot step with such a rate
+        with pytest.raises(DataError, match=f"recipe of {delivery}: rate: "):
+            editor_of(delivery, Recipe(settings={"rate": 1e38}), tokenizer)
     with pytest.raises(UsageError, match="no weights of its own"):
         editor_of("rag", Recipe(), tokenizer)
     (tmp_path / "own.yaml").write_text("grace: {windw: 3}")
