@@ -115,14 +115,14 @@ def check_group(name: str | None) -> None:
 
 
 def members(group: str) -> list[str]:
-    """Return the libraries of a group; any other name is a single library.
+    """Return the libraries of a group, `lolo_LIBRARY` included; any other name is a single library.
 
     Raises:
         UnknownNameError: the name can be neither.
     """
-    from novelapi.catalog import find_library, groups
+    from novelapi.catalog import find_library, named_group
 
-    entry = groups().get(group.replace("-", "_"))
+    entry = named_group(group)
     return list(entry.libraries) if entry else [find_library(group).name]
 
 

@@ -14,6 +14,7 @@ from novelapi.catalog.load import (
     groups,
     libraries,
     models,
+    named_group,
 )
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "groups",
     "libraries",
     "models",
+    "named_group",
 ]
