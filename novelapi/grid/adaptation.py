@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from pydantic import Field
@@ -26,7 +27,7 @@ from novelapi.records.request import FileResult, LibraryRequest
 from novelapi.records.task import Task
 
 ROWS_VERSION = 1
-Counter = Callable[[str], int]
+TokenCounter = Callable[[str], int]
 """Counts the tokens of a prompt in its chat template, or of an answer."""
 
 
@@ -59,7 +60,7 @@ class Selection(Record):
     """Tokens kept free for the answer."""
 
 
-def select_tasks(selection: Selection, model: str, layout: Layout, count: Counter) -> FileResult:
+def select_tasks(selection: Selection, model: str, layout: Layout, count: TokenCounter) -> FileResult:
     """Write the instance of an adapted model: tasks of another model's instance, split by API.
 
     Args:
@@ -74,12 +75,12 @@ def select_tasks(selection: Selection, model: str, layout: Layout, count: Counte
     knowledge = Knowledge(layout, selection.source, read_instance(layout, selection.group, selection.source))
     train = split_apis([(task.library, task.api) for task in knowledge.tasks], selection.group)
     sides: dict[str, list[Task]] = {"train": [], "test": []}
-    too_long = 0
+    too_long = Counter[str]()
     for task in sorted(knowledge.tasks, key=lambda task: text_digest(task.task_id)):
         side = "train" if (task.library, task.api) in train else "test"
         needed = count(knowledge.prompt(task, KnowledgeCondition.FULL)) + selection.answer
         if selection.window is not None and needed > selection.window:
-            too_long += 1
+            too_long[side] += 1
             continue
         sides[side].append(task)
     kept_back = _others(sides["train"], selection.others)
@@ -88,6 +89,8 @@ def select_tasks(selection: Selection, model: str, layout: Layout, count: Counte
         if not sides[side]:
             raise UsageError(
                 f"no {side} task of {selection.group} fits into {selection.window} tokens: use a longer window"
+                if too_long[side]
+                else f"{selection.group} has no {side} tasks: its libraries gave none on that side of the split"
             )
         sides[side] = sorted(sides[side][:most], key=lambda task: task.task_id)
     trained = {(task.library, task.api) for task in sides["train"]}
@@ -101,7 +104,7 @@ def select_tasks(selection: Selection, model: str, layout: Layout, count: Counte
     jsonl.write(folder / "split.jsonl", rows)
     path = folder / "instance.jsonl"
     counts = {
-        **{name: len(chosen) for name, chosen in sides.items()}, "too_long": too_long,
+        **{name: len(chosen) for name, chosen in sides.items()}, "too_long": too_long.total(),
         "train_apis": sum(side == "train" for side in apis.values()),
         "test_apis": sum(side == "test" for side in apis.values()),
     }  # fmt: skip

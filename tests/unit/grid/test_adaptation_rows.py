@@ -102,6 +102,10 @@ def test_tasks_are_split_by_api_and_long_ones_are_counted(layout):
     assert select(layout, train=3, test=1).counts["train"] == 3
     with pytest.raises(UsageError, match="no train task of numpy fits into 16 tokens"):
         select(layout, window=16)
+    one = jsonl.read(layout.instance("numpy", "copy") / "instance.jsonl")[:1]
+    jsonl.write(layout.instance("numpy", "copy") / "instance.jsonl", one)
+    with pytest.raises(UsageError, match="numpy has no train tasks: its libraries gave none"):
+        select(layout)
 
 
 def test_every_form_has_the_same_answers_and_its_own_prompts(layout):
