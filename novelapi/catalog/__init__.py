@@ -13,6 +13,7 @@ from novelapi.catalog.load import (
     find_model,
     groups,
     libraries,
+    listed_model,
     models,
     named_group,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "find_model",
     "groups",
     "libraries",
+    "listed_model",
     "models",
     "named_group",
 ]

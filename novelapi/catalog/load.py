@@ -20,6 +20,9 @@ from novelapi.settings import load_settings
 PRIVATE_MARK = "+"
 """Stands between the name of a private package and the digest of its content."""
 
+UNLISTED = ("openai:", "transformers:")
+"""Stand before models that the catalogue need not have: behind an endpoint, or in a folder."""
+
 LEAVE_OUT = "lolo_"
 """Stands before the library that a leave-one-library-out group holds out."""
 
@@ -107,6 +110,15 @@ def find_model(name: str) -> Model:
         if found is not None:
             return found
     raise UnknownNameError("model", name, models())
+
+
+def listed_model(name: str) -> Model | None:
+    """Return a model's entry; null for `openai:NAME` and `transformers:FOLDER`, which have none, and so no cutoff.
+
+    Raises:
+        UnknownNameError: it is neither of these, and no model of the catalogue has that name.
+    """
+    return None if name.startswith(UNLISTED) else find_model(name)
 
 
 def find_group(name: str) -> Group:
