@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -66,6 +65,7 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
     from novelapi.adaptation.base import load_base
     from novelapi.adaptation.fitting import CORPUS_LENGTH
     from novelapi.adaptation.grace import Grace
+    from novelapi.adaptation.memory import forget_peak, peak_kb
     from novelapi.adaptation.recipes import editor_of, read_recipes, statistics_layers
     from novelapi.adaptation.rows import encode_rows, plain_row, raft_rows
     from novelapi.adaptation.standard_tasks import standard_tasks
@@ -108,11 +108,12 @@ def measure(method: str, base: str, edits: int) -> dict[str, float]:
             return value, facts
 
         Grace.train_value = timed
-    loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    forget_peak()  # a child begins with the peak of its parent, which built the model
+    loaded = peak_kb()
     start = time.process_time()
     editor.fit(model, requests, stats=stats)
     fit = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = peak_kb()
     quarter = max(1, len(each) // 4)
     return {
         "fit": fit,

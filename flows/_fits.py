@@ -112,10 +112,11 @@ class Fits:
         other: Form = "subject" if recipe.form != "subject" else "task"
         asked: Form = "retrieved" if recipe.form == "retrieved" else "task"
         held_out = self._book.rows(asked, split="test", documents=shown)
+        others = self._book.rows(asked, split="others", documents=shown)
         told = assess(
             AssessRequest(
-                fitted=request, artifact=artifact, generality=self._book.rows(other), held_out=held_out,
-                locality=unrelated,
+                fitted=request, artifact=artifact, generality=self._book.rows(other), others=others,
+                held_out=held_out, locality=unrelated,
             ),
             return_state=True,
         )  # fmt: skip

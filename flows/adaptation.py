@@ -48,6 +48,7 @@ def run_adaptation(
     recipes: str = "paper",
     train: int | None = None,
     test: int | None = None,
+    others: int = 0,
     window: int | None = None,
     answer: int = 2048,
     samples: int = 1,
@@ -73,6 +74,7 @@ def run_adaptation(
         recipes: `paper`, `tiny`, or a YAML file.
         train: most training tasks.
         test: most held-out tasks.
+        others: most tasks of trained APIs that are kept out of training, to be reproduced without having been seen.
         window: leave out tasks whose prompt with all knowledge does not fit into so many tokens.
         answer: longest answer in tokens.
         samples: samples per task; the first is greedy.
@@ -102,8 +104,8 @@ def run_adaptation(
     )
     model, weights, passages = f"transformers:{base}", base_sha(base), retrieval or default_retrieval()
     selection = Selection(
-        group=group, source=source, instance_sha=built.instance.sha256, train=train, test=test, window=window,
-        answer=answer,
+        group=group, source=source, instance_sha=built.instance.sha256, train=train, test=test, others=others,
+        window=window, answer=answer,
     )  # fmt: skip
     with tags(f"group:{group}", f"model:{model}"):
         chosen = tally.take(adaptation_instance(selection, model, base, weights, return_state=True))

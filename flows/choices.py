@@ -115,14 +115,14 @@ def check_group(name: str | None) -> None:
 
 
 def members(group: str) -> list[str]:
-    """Return the libraries of a group; any other name is a single library.
+    """Return the libraries of a group, `lolo_LIBRARY` included; any other name is a single library.
 
     Raises:
         UnknownNameError: the name can be neither.
     """
-    from novelapi.catalog import find_library, groups
+    from novelapi.catalog import find_library, named_group
 
-    entry = groups().get(group.replace("-", "_"))
+    entry = named_group(group)
     return list(entry.libraries) if entry else [find_library(group).name]
 
 
@@ -144,14 +144,13 @@ def check_request(libraries: Sequence[str], options: Mapping[str, Any]) -> None:
         UsageError: a name is unknown, no cutoff is known, or nothing can be new between the two releases.
         IndexUnavailableError: the package index did not answer.
     """
-    from novelapi.catalog import find_library, find_model
+    from novelapi.catalog import find_library, listed_model
     from novelapi.discovery.requests import find_versions
     from novelapi.layout import Layout
     from novelapi.settings import load_settings
 
     known = [find_library(name).name for name in libraries]
-    if not options["model"].startswith("openai:"):
-        find_model(options["model"])
+    listed_model(options["model"])
     if len(known) == 1:
         fields = {name: options[name] for name in ("model", "cutoff", "old", "new") if name in options}
         layout = Layout(load_settings().home_dir)

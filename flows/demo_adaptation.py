@@ -23,6 +23,7 @@ OPTIONS: dict[str, Any] = {
     "recipes": "tiny",
     "train": 40,
     "test": 12,
+    "others": 6,
     "window": 4096,
     "answer": 128,
     "batch": 40,

@@ -14,8 +14,9 @@ from pydantic import Field
 from novelapi import jsonl
 from novelapi.adaptation.artifact import describe, save
 from novelapi.adaptation.base import load_base
-from novelapi.adaptation.extras import Network, Tokenizer, need
+from novelapi.adaptation.extras import Network, Tokenizer
 from novelapi.adaptation.lora import write_adapter
+from novelapi.adaptation.memory import forget_peak, peak_kb
 from novelapi.adaptation.prefixes import sample_prefixes
 from novelapi.adaptation.recipes import Recipe, editor_of, statistics_layers
 from novelapi.adaptation.requests import TokenRequest
@@ -102,6 +103,7 @@ def fit(request: FitRequest, home: Path, edits: Path) -> FileResult:
 
 
 def _fit(request: FitRequest, home: Path, edits: Path, folder: Path) -> None:
+    forget_peak()
     started, cpu = time.monotonic(), time.process_time()
     work = edits / "work" / request.folder
     model, tokenizer = load_base(Path(request.base))
@@ -114,7 +116,7 @@ def _fit(request: FitRequest, home: Path, edits: Path, folder: Path) -> None:
     costs = {
         "wall_s": round(time.monotonic() - started, 1),
         "cpu_s": round(time.process_time() - cpu, 1),
-        "peak_kb": _peak_kb(),
+        "peak_kb": peak_kb(),
     }
     artifact.facts.update({**facts, "fitted": fitted})
     if artifact.served == "adapter":
@@ -193,11 +195,3 @@ def write_corpus(files: Sequence[Path], path: Path, home: Path) -> FileResult:
     # The digest is of contents, not of places.
     sha256 = digest([row["sha256"] for row in rows], 64)
     return FileResult(path=path.relative_to(home).as_posix(), sha256=sha256, counts={"files": len(rows)})
-
-
-def _peak_kb() -> int:
-    import resource  # noqa: PLC0415  not on every platform
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    torch = need("torch")
-    return peak + (torch.cuda.max_memory_allocated() // 1024 if torch.cuda.is_available() else 0)

@@ -26,12 +26,12 @@ from novelapi.adaptation.network import (
     check_base,
     decoder_of,
     frozen,
-    hidden_states,
     linear_of,
     log_probabilities,
 )
 from novelapi.adaptation.requests import TokenRequest, check_window, without_conflicts
 from novelapi.adaptation.statistics import Statistics
+from novelapi.adaptation.upper import UpperLayers
 from novelapi.errors import NovelApiError, UsageError
 from novelapi.fingerprint import digest
 from novelapi.records.base import Record
@@ -49,7 +49,7 @@ class GraceSettings(Record):
     radius: float = Field(default=1.0, ge=0)
     """Radius of a new entry."""
 
-    rate: float = Field(default=1.0, gt=0)
+    rate: float = Field(default=1.0, gt=0, le=1e6)
     """Learning rate of Adam."""
 
     steps: int = Field(default=100, ge=1)
@@ -177,10 +177,11 @@ class Grace:
             return changed
 
         best, lowest, loss = value.detach().clone(), math.inf, math.inf
+        upper = UpperLayers(model, settings.layer, ids, mask)
         step = 0
         for step in range(settings.steps + 1):
             with changing(linear, overwrite):
-                hidden = hidden_states(model, ids, mask)[0, bare.start - 1 : len(bare.ids) - 1]
+                hidden = upper.run(upper.entering)[0, bare.start - 1 : len(bare.ids) - 1]
             nll = -log_probabilities(model, hidden).gather(1, target[:, None]).mean()
             loss = float(nll.detach())
             if not math.isfinite(loss):

@@ -22,7 +22,7 @@ from novelapi.adaptation.projector import Projector, projector
 from novelapi.adaptation.randomness import seeded
 from novelapi.adaptation.requests import TokenRequest, check_window
 from novelapi.adaptation.statistics import Statistics
-from novelapi.adaptation.training import TrainingSettings, train
+from novelapi.adaptation.training import TrainingSettings, renamed_property, train
 from novelapi.errors import UsageError
 
 ALL_LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -76,7 +76,8 @@ class Lora:
         self._check(model, stats)
         base_sha = base_digest(model)
         with seeded(seed), restored(model), tempfile.TemporaryDirectory() as scratch:
-            adapted = peft.get_peft_model(model, _config(settings))
+            with renamed_property():
+                adapted = peft.get_peft_model(model, _config(settings))
             try:
                 callbacks, facts = self._constraints(adapted, stats)
                 folder = (work / "checkpoints") if work else Path(scratch)
@@ -126,7 +127,7 @@ class AlphaEditLoraSettings(LoraSettings):
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout; it stands before A, so the constraint is exact at inference only."""
 
-    rate: float = Field(default=1e-4, gt=0)
+    rate: float = Field(default=1e-4, gt=0, le=1e6)
     """Learning rate of AdamW."""
 
     targets: tuple[str, ...] = ("down_proj",)

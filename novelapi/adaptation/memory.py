@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from novelapi.adaptation.extras import need
@@ -30,6 +32,28 @@ def require(needed: int, device: Any, what: str) -> None:
             f"{what} needs {readable(needed)} on {device} and {readable(free)} are free: "
             "edit fewer layers, use a smaller model, or free memory"
         )
+
+
+def forget_peak() -> None:
+    """Let the peak of memory start anew, so that it is that of one fit; off Linux it stays that of the process."""
+    torch = need("torch")
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def peak_kb() -> int:
+    """Return the peak of memory in KiB since it was forgotten: of this process, and of the GPU on top."""
+    torch = need("torch")
+    gpu = torch.cuda.max_memory_allocated() // 1024 if torch.cuda.is_available() else 0
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        return gpu + next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        import resource  # noqa: PLC0415  not on every platform
+
+        return gpu + resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def readable(size: int) -> str:

@@ -32,7 +32,7 @@ from novelapi.fingerprint import digest, file_digest
 from novelapi.records.base import Record
 from novelapi.records.request import FileResult
 
-ASSESSMENT_VERSION = 1
+ASSESSMENT_VERSION = 2
 
 
 class AssessRequest(Record):
@@ -46,6 +46,9 @@ class AssessRequest(Record):
 
     generality: FileResult
     """Rows of the training tasks under another form of prompt."""
+
+    others: FileResult
+    """Rows of tasks of the same APIs that nothing was trained on, in the form of evaluation."""
 
     held_out: FileResult
     """Rows of held-out tasks, in the form of evaluation."""
@@ -69,11 +72,12 @@ def assess(request: AssessRequest, home: Path, out: Path) -> FileResult:
     artifact = load((home / request.artifact.path).parent)
     kept = [item for item in requests if item.case_id not in artifact.facts.get("skipped", {})]
     general = _encoded(request.generality, home, tokenizer, model)
+    others = _encoded(request.others, home, tokenizer, model)
     held_out = _encoded(request.held_out, home, tokenizer, model)
     files = [Path(str(row["path"])) for row in jsonl.scan(home / request.locality.path)]
     length = min(256, int(model.config.max_position_embeddings))
     texts = token_sequences(corpus_texts(files), tokenizer, length=length, limit=request.locality_tokens)
-    groups = {"efficacy": kept, "generality": general, "held_out": held_out}
+    groups = {"efficacy": kept, "generality": general, "others": others, "held_out": held_out}
     before = {name: _of_base(fitted.base_sha, model, items, out.parent.parent) for name, items in groups.items()}
     scores = locality_scores(model, texts)
     bound = injected_bound(model, kept, artifact)

@@ -34,6 +34,8 @@ def summary_row(
         "log_probability_before": before["efficacy"]["log_probability"],
         "log_probability": after["efficacy"]["log_probability"],
         "generality": after["generality"]["exact"],
+        "others": after["others"]["exact"],
+        "others_gain": _gain(before["others"], after["others"]),
         "held_out": after["held_out"]["exact"],
         "locality": assessed["locality"]["agreement"],
         "divergence": assessed["locality"]["divergence"],
@@ -50,6 +52,13 @@ def summary_row(
         "projector_energy": max(float(space["energy"]) for space in spaces) if spaces else None,
         **{f"fit_{key}": value for key, value in costs.items()},
     }
+
+
+def _gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> float | None:
+    """Return how much likelier a token of the answers became, in nats; null where nothing was asked."""
+    if after["log_probability"] is None:
+        return None
+    return after["log_probability"] - before["log_probability"]
 
 
 def with_scores(row: Mapping[str, Any], cells: Mapping[str, FileResult], experiment: str) -> dict[str, Any]:

@@ -12,16 +12,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
 from novelapi.adaptation.batches import in_chunks, padded
 from novelapi.adaptation.extras import Network, Tensor, need
-from novelapi.adaptation.hooks import changing
 from novelapi.adaptation.keys import states_at
-from novelapi.adaptation.network import hidden_states, layer_of, log_probabilities
+from novelapi.adaptation.network import layer_of, log_probabilities
 from novelapi.adaptation.requests import TokenRequest, Variant
+from novelapi.adaptation.upper import UpperLayers
 from novelapi.errors import NovelApiError, UsageError
 from novelapi.fingerprint import digest
 from novelapi.records.base import Record
@@ -39,7 +38,7 @@ class TargetSettings(Record):
     evaluations: int = Field(default=25, ge=1)
     """Evaluations of the loss; the last one is not followed by a step."""
 
-    rate: float = Field(default=0.5, gt=0)
+    rate: float = Field(default=0.5, gt=0, le=1e6)
     """Learning rate of Adam."""
 
     kl: float = Field(default=0.0625, ge=0)
@@ -124,7 +123,7 @@ def _optimise(
     deltas = [torch.zeros_like(start, requires_grad=True) for start in starts]
     optimisers = [torch.optim.Adam([delta], lr=settings.rate) for delta in deltas]
     limits = [settings.clamp * float(start.norm()) for start in starts]
-    passes = _Passes(model, requests, module)
+    passes = _Passes(model, requests, layer)
     running = set(range(len(requests)))
     table = torch.zeros((len(requests), 4), dtype=torch.float64)
     for evaluation in range(settings.evaluations):
@@ -172,20 +171,19 @@ def _clamp(delta: Tensor, limit: float) -> None:
 class _Passes:
     """Forward passes of a batch of requests in all their forms, with a delta added at each subject."""
 
-    def __init__(self, model: Network, requests: Sequence[TokenRequest], module: Any) -> None:
-        """Pad the forms once."""
+    def __init__(self, model: Network, requests: Sequence[TokenRequest], layer: int) -> None:
+        """Pad the forms once, and run the layers below the wanted states once."""
         torch = need("torch")
-        self._model, self._module, self._count = model, module, len(requests)
+        self._model = model
         self._rows: list[Row] = [
             (number, variant) for number, request in enumerate(requests) for variant in request.variants
         ]
-        self._forms = [len(request.variants) for request in requests]
         essences: list[Row] = [
             (number, request.essence) for number, request in enumerate(requests) if request.essence is not None
         ]
         self._all = self._rows + essences
         device = next(model.parameters()).device
-        self._ids, self._mask = padded([variant.ids for _, variant in self._all], device)
+        self._upper = UpperLayers(model, layer + 1, *padded([variant.ids for _, variant in self._all], device))
         self._owners = torch.tensor([number for number, _ in self._all], device=device)
         self._places = torch.tensor([variant.subject for _, variant in self._all], device=device)
         self._first: Tensor | None = None
@@ -201,8 +199,7 @@ class _Passes:
             shift[rows, self._places] = stacked[self._owners].to(states.dtype)
             return states + shift
 
-        with changing(self._module, inject):
-            hidden = hidden_states(self._model, self._ids, self._mask)
+        hidden = self._upper.run(inject(self._upper.entering))
         likelihoods: list[list[Tensor]] = [[] for _ in deltas]
         for row, (number, variant) in enumerate(self._rows):
             wanted = hidden[row, variant.start - 1 : len(variant.ids) - 1]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ IGNORED = -100
 class TrainingSettings(Record):
     """How a model is trained; the defaults are the published ones."""
 
-    rate: float = Field(default=2e-5, gt=0)
+    rate: float = Field(default=2e-5, gt=0, le=1e6)
     """Learning rate of AdamW."""
 
     epochs: float = Field(default=3.0, gt=0)
@@ -129,9 +129,7 @@ def train(
     trainer.remove_callback(need("transformers").PrinterCallback)
     checkpoint = need("transformers.trainer_utils").get_last_checkpoint(str(folder)) if folder.exists() else None
     need("transformers.utils.logging").disable_progress_bar()
-    with warnings.catch_warnings():
-        # peft and trl read a property of the model that transformers renamed.
-        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
+    with renamed_property():
         trainer.train(resume_from_checkpoint=checkpoint)
     curve = [(entry["step"], entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
     return {
@@ -142,6 +140,14 @@ def train(
         "longest": longest,
         "resumed_from": Path(checkpoint).name if checkpoint else None,
     }
+
+
+@contextmanager
+def renamed_property() -> Generator[None]:
+    """Keep quiet about a property of models that peft and trl read and transformers renamed."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
+        yield
 
 
 def _dataset(rows: list[dict[str, list[int]]]) -> Any:

@@ -13,7 +13,9 @@ from novelapi.catalog.load import (
     find_model,
     groups,
     libraries,
+    listed_model,
     models,
+    named_group,
 )
 
 __all__ = [
@@ -32,5 +34,7 @@ __all__ = [
     "find_model",
     "groups",
     "libraries",
+    "listed_model",
     "models",
+    "named_group",
 ]

@@ -20,6 +20,15 @@ from novelapi.settings import load_settings
 PRIVATE_MARK = "+"
 """Stands between the name of a private package and the digest of its content."""
 
+UNLISTED = ("openai:", "transformers:")
+"""Stand before models that the catalogue need not have: behind an endpoint, or in a folder."""
+
+LEAVE_OUT = "lolo_"
+"""Stands before the library that a leave-one-library-out group holds out."""
+
+POOL = "all_pooled_paper"
+"""Group whose libraries the others are."""
+
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -103,13 +112,47 @@ def find_model(name: str) -> Model:
     raise UnknownNameError("model", name, models())
 
 
+def listed_model(name: str) -> Model | None:
+    """Return a model's entry; null for `openai:NAME` and `transformers:FOLDER`, which have none, and so no cutoff.
+
+    Raises:
+        UnknownNameError: it is neither of these, and no model of the catalogue has that name.
+    """
+    return None if name.startswith(UNLISTED) else find_model(name)
+
+
 def find_group(name: str) -> Group:
     """Return a group by name; `-` and `_` are the same.
 
     Raises:
         UnknownNameError: there is no such group.
     """
-    return _required("group", name, groups())
+    return named_group(name) or _required("group", name, groups())
+
+
+def named_group(name: str) -> Group | None:
+    """Return a group of the catalogue, or the one that `lolo_LIBRARY` names; null for any other name.
+
+    `lolo_LIBRARY` leaves one library of the catalogue out: everything is trained on the paper's other libraries and
+    asked of this one.
+
+    Raises:
+        UnknownNameError: `lolo_` is followed by no library of the catalogue; near matches are suggested.
+    """
+    plain = name.replace("-", "_")
+    if plain in groups():
+        return groups()[plain]
+    if not plain.startswith(LEAVE_OUT):
+        return None
+    held_out = _required("library", name[len(LEAVE_OUT) :], libraries()).name
+    pool = groups()[POOL].libraries
+    return Group(
+        name=name,
+        libraries=pool if held_out in pool else (*pool, held_out),
+        paper=False,
+        split="held_out_library",
+        held_out=(held_out,),
+    )
 
 
 def find_condition(name: str) -> ConditionEntry:

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable
 
 from novelapi.catalog.entries import Group
-from novelapi.catalog.load import groups
+from novelapi.catalog.load import named_group
 
 Api = tuple[str, str]
 """Library and API: names repeat across libraries."""
@@ -37,10 +37,4 @@ def split_apis(pairs: Iterable[Api], group: str) -> set[Api]:
 
 
 def _entry(group: str) -> Group:
-    name = group.replace("-", "_")
-    if name in groups():
-        return groups()[name]
-    if name.startswith("lolo_"):
-        held_out = group[len("lolo_") :]
-        return Group(name=group, libraries=(), paper=False, split="held_out_library", held_out=(held_out,))
-    return Group(name=group, libraries=(group,), paper=False)
+    return named_group(group) or Group(name=group, libraries=(group,), paper=False)

@@ -80,14 +80,15 @@ def window_cutoff(cutoff: str | None, model: str | None, old: str | None) -> dat
         UsageError: the date is broken, or the model has no cutoff and nothing else was given.
         UnknownNameError: there is no such model.
     """
-    from novelapi.catalog import find_model
+    from novelapi.catalog import listed_model
 
     day = parse_day(cutoff)
     if day is not None or old is not None or model is None:
         return day
-    found = find_model(model)
-    if found.cutoff is None:
-        raise UsageError(f"the model '{found.name}' has no cutoff: give --cutoff DATE, or --old and --new")
+    found = listed_model(model)
+    if found is None or found.cutoff is None:
+        name = found.name if found else model
+        raise UsageError(f"the model '{name}' has no cutoff: give --cutoff DATE, or --old and --new")
     return found.cutoff
 
 

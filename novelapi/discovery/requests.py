@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from novelapi.catalog import find_library, find_model
+from novelapi.catalog import find_library, listed_model
 from novelapi.discovery.releases import VersionPair
 from novelapi.discovery.stage import run_discovery
 from novelapi.discovery.surface.model import ApiObject
@@ -40,7 +40,7 @@ def find_versions(request: LibraryRequest, layout: Layout) -> VersionPair:
     """
     cutoff, library = request.cutoff, find_library(request.library)
     if cutoff is None and request.old is None and not library.private:
-        model = find_model(request.model) if not request.model.startswith("openai:") else None
+        model = listed_model(request.model)
         if model is None or model.cutoff is None:
             raise UsageError(f"the model '{request.model}' has no cutoff: give --cutoff DATE, or --old and --new")
         cutoff = model.cutoff

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from pydantic import Field
@@ -26,7 +27,7 @@ from novelapi.records.request import FileResult, LibraryRequest
 from novelapi.records.task import Task
 
 ROWS_VERSION = 1
-Counter = Callable[[str], int]
+TokenCounter = Callable[[str], int]
 """Counts the tokens of a prompt in its chat template, or of an answer."""
 
 
@@ -48,6 +49,10 @@ class Selection(Record):
     test: int | None = Field(default=None, ge=1)
     """Most held-out tasks, or null."""
 
+    others: int = Field(default=0, ge=0)
+    """Most tasks of trained APIs that are kept out of training, one of each API that has several: whether what was
+    learned about an API helps with another task of it."""
+
     window: int | None = Field(default=None, ge=16)
     """Leave out tasks whose prompt with all knowledge does not fit; null keeps all."""
 
@@ -55,7 +60,7 @@ class Selection(Record):
     """Tokens kept free for the answer."""
 
 
-def select_tasks(selection: Selection, model: str, layout: Layout, count: Counter) -> FileResult:
+def select_tasks(selection: Selection, model: str, layout: Layout, count: TokenCounter) -> FileResult:
     """Write the instance of an adapted model: tasks of another model's instance, split by API.
 
     Args:
@@ -70,34 +75,47 @@ def select_tasks(selection: Selection, model: str, layout: Layout, count: Counte
     knowledge = Knowledge(layout, selection.source, read_instance(layout, selection.group, selection.source))
     train = split_apis([(task.library, task.api) for task in knowledge.tasks], selection.group)
     sides: dict[str, list[Task]] = {"train": [], "test": []}
-    too_long = 0
+    too_long = Counter[str]()
     for task in sorted(knowledge.tasks, key=lambda task: text_digest(task.task_id)):
         side = "train" if (task.library, task.api) in train else "test"
         needed = count(knowledge.prompt(task, KnowledgeCondition.FULL)) + selection.answer
         if selection.window is not None and needed > selection.window:
-            too_long += 1
+            too_long[side] += 1
             continue
         sides[side].append(task)
+    kept_back = _others(sides["train"], selection.others)
+    sides["train"] = [task for task in sides["train"] if task not in kept_back]
     for side, most in (("train", selection.train), ("test", selection.test)):
         if not sides[side]:
             raise UsageError(
                 f"no {side} task of {selection.group} fits into {selection.window} tokens: use a longer window"
+                if too_long[side]
+                else f"{selection.group} has no {side} tasks: its libraries gave none on that side of the split"
             )
         sides[side] = sorted(sides[side][:most], key=lambda task: task.task_id)
+    trained = {(task.library, task.api) for task in sides["train"]}
+    sides["others"] = [task for task in kept_back if (task.library, task.api) in trained]
     folder = layout.instance(selection.group, model)
     tasks = sorted([*sides["train"], *sides["test"]], key=lambda task: task.task_id)
-    for name, chosen in (("train", sides["train"]), ("test", sides["test"]), ("instance", tasks)):
+    for name, chosen in (*sides.items(), ("instance", tasks)):
         jsonl.write(folder / f"{name}.jsonl", (task.to_row() for task in chosen))
     apis = {(task.library, task.api): "train" if task in sides["train"] else "test" for task in tasks}
     rows = [{"library": library, "api": api, "split": side} for (library, api), side in sorted(apis.items())]
     jsonl.write(folder / "split.jsonl", rows)
     path = folder / "instance.jsonl"
     counts = {
-        "train": len(sides["train"]), "test": len(sides["test"]), "too_long": too_long,
+        **{name: len(chosen) for name, chosen in sides.items()}, "too_long": too_long.total(),
         "train_apis": sum(side == "train" for side in apis.values()),
         "test_apis": sum(side == "test" for side in apis.values()),
     }  # fmt: skip
     return FileResult(path=path.relative_to(layout.home).as_posix(), sha256=file_digest(path), counts=counts)
+
+
+def _others(tasks: Sequence[Task], most: int) -> list[Task]:
+    """Return one task of each API that has several: the last in the order that the tasks are given in."""
+    last = {(task.library, task.api): task for task in tasks}
+    first = {(task.library, task.api): task for task in reversed(tasks)}
+    return [task for api, task in last.items() if task is not first[api]][:most]
 
 
 class Knowledge:
@@ -161,7 +179,7 @@ class RowsRequest(Record):
     """What the input shows."""
 
     split: str = "train"
-    """Side of the split."""
+    """`train`, `test`, or `others`: untrained tasks of trained APIs."""
 
     documents: Condition = "full"
     """Knowledge in each document (`documents` and `retrieved` only)."""
@@ -182,7 +200,7 @@ def write_rows(request: RowsRequest, layout: Layout, open_index: OpenIndex = ope
         open_index: opens the index of rows with retrieved knowledge.
 
     Raises:
-        UsageError: the instance changed, or an API's name does not occur in its prompt.
+        UsageError: the instance changed.
     """
     folder = layout.instance(request.group, request.model)
     if file_digest(folder / "instance.jsonl") != request.instance_sha:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from novelapi import jsonl
-from novelapi.catalog import groups
+from novelapi.catalog import named_group
 from novelapi.errors import NovelApiError
 from novelapi.filters.instance import read_instance
 from novelapi.filters.models import Shown, hidden_calls, own_paths
@@ -159,7 +159,7 @@ def retrieval_of(cell: Cell) -> Retrieval:
 
 def bundles_of(cell: Cell, layout: Layout) -> dict[str, KnowledgeBundle]:
     """Return all bundles of a cell's group by API."""
-    entry = groups().get(cell.group.replace("-", "_"))
+    entry = named_group(cell.group)
     libraries = entry.libraries if entry else (cell.group,)
     return {
         api: bundle

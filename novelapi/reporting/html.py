@@ -77,6 +77,7 @@ def _context(analysis: Analysis, tables: Sequence[Table]) -> dict[str, Any]:
     by_name = {table.name: table for table in tables}
     sections = [
         ("conditions", "Findings", True),
+        ("weights", "Weights", "adaptation" in by_name),
         ("labels", "Failures", True),
         ("flows", "Flows", bool(flows)),
         ("differences", "Differences", differences is not None),
@@ -122,7 +123,6 @@ TABLES = (
 )  # fmt: skip
 
 RELATION_TABLES = (
-    ("adaptation", "Knowledge in the weights: was the edit made, did anything else move, did it transfer"),
     ("retrieval", "What retrieval found"),
     ("costs", "What it cost"),
     ("probes", "What the model knew beforehand"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -13,6 +13,8 @@ from novelapi.fingerprint import file_digest
 from novelapi.layout import Layout
 from novelapi.records.task import Task
 from novelapi.reporting.runs import TASKS, Run
+
+INSTANCE = "instance.jsonl"
 
 
 def tasks_file(run: Run, override: Path | None = None) -> Path:
@@ -52,6 +54,21 @@ def read_tasks(path: Path) -> dict[str, Task]:
     return tasks
 
 
+def asked_side(run: Run, path: Path, tasks: Mapping[str, Task]) -> frozenset[str]:
+    """Return the ids of the tasks that a run was asked of: one side of the split where its manifest names one.
+
+    Training tasks are not missing where held-out ones were asked.
+
+    Raises:
+        DataError: the file of the side is broken.
+    """
+    side = run.spec.get("split")
+    own = path.with_name(f"{side}.jsonl")
+    if not side or path.name != INSTANCE or not own.is_file():
+        return frozenset(tasks)
+    return frozenset(read_tasks(own)) & tasks.keys()
+
+
 def has_changed(run: Run, path: Path) -> bool:
     """Return whether the manifest recorded another digest for the tasks than the file has now."""
     recorded = run.manifest.inputs if run.manifest else {}
@@ -68,4 +85,4 @@ def _candidates(run: Run) -> Iterator[Path]:
             yield from (base / named for base in (run.folder, home, Path()) if base is not None)
     group = run.experiment.removesuffix(f"-{run.model}")
     if home is not None and group != run.experiment:
-        yield Layout(home).instance(group, run.model) / "instance.jsonl"
+        yield Layout(home).instance(group, run.model) / INSTANCE

@@ -14,7 +14,7 @@ from novelapi.errors import DataError
 from novelapi.fingerprint import digest
 from novelapi.records.task import Task
 from novelapi.records.verdict import LABELS, Integrity, Outcome
-from novelapi.reporting.instances import has_changed, read_tasks, tasks_file
+from novelapi.reporting.instances import asked_side, has_changed, read_tasks, tasks_file
 from novelapi.reporting.lines import line_spans
 from novelapi.reporting.notices import Notice
 from novelapi.reporting.runs import RESULTS, Run
@@ -66,7 +66,7 @@ class Rows:
     """The tasks of that file by id: `tasks` without the provenance that another run's file gives."""
 
     asked: tuple[int, ...]
-    """Number of tasks that each run was asked: the instance, or the run's limit."""
+    """Number of tasks that each run was asked: the instance or its side of the split, or the run's limit."""
 
     asked_ids: tuple[frozenset[str], ...]
     """Ids of those tasks; of a limited run those that have a row, since the others are not known."""
@@ -92,6 +92,7 @@ def load_rows(runs: Sequence[Run], tasks: Path | None = None) -> Rows:
     files = [tasks_file(run, tasks) for run in runs]
     by_file = {file: read_tasks(file) for file in dict.fromkeys(files)}
     known = _merge_tasks(by_file)
+    sides: list[frozenset[str]] = []
     frames: list[pl.DataFrame] = []
     notices: list[Notice] = []
     for index, (run, file) in enumerate(zip(runs, files, strict=True)):
@@ -101,13 +102,13 @@ def load_rows(runs: Sequence[Run], tasks: Path | None = None) -> Rows:
         if torn:
             text = f"{run.name}: results.jsonl ends in the middle of a line; that row is not counted."
             notices.append(Notice(kind="torn", text=text))
+        sides.append(asked_side(run, file, by_file[file]) | frozenset(frame["task_id"]))
         if has_changed(run, file):
             text = f"{run.name}: {file.name} is not the file that was asked; it has changed since the run."
             notices.append(Notice(kind="changed", text=text))
-    ids = {file: frozenset(tasks) for file, tasks in by_file.items()}
+    known = {task_id: task for task_id, task in known.items() if any(task_id in side for side in sides)}
     asked_ids = [
-        frozenset(frame["task_id"]) if run.limit else ids[file]
-        for run, file, frame in zip(runs, files, frames, strict=True)
+        frozenset(frame["task_id"]) if run.limit else side for run, side, frame in zip(runs, sides, frames, strict=True)
     ]
     return Rows(
         runs=tuple(runs),
@@ -115,7 +116,7 @@ def load_rows(runs: Sequence[Run], tasks: Path | None = None) -> Rows:
         tasks=known,
         files=tuple(files),
         instances=tuple(by_file[file] for file in files),
-        asked=tuple(min(len(ids[file]), run.limit or len(ids[file])) for run, file in zip(runs, files, strict=True)),
+        asked=tuple(min(len(side), run.limit or len(side)) for run, side in zip(runs, sides, strict=True)),
         asked_ids=tuple(asked_ids),
         notices=tuple(notices),
     )

@@ -18,6 +18,7 @@ from novelapi.adaptation.recipes import TRAINED, Recipe, editor_of, read_recipes
 from novelapi.adaptation.requests import EditRequest, encode
 from novelapi.adaptation.rows import Row
 from novelapi.adaptation.store import find_artifact
+from novelapi.adaptation.summary import summary_row
 from novelapi.adapters.adapted_model import AdaptedModel
 from novelapi.adapters.transformers_model import TransformersModel
 from novelapi.errors import DataError, NovelApiError, UnknownNameError, UsageError
@@ -62,6 +63,7 @@ def home(tmp_path, taught, tokenizer):
         for name, word in zip(NAMES[:4], WORDS, strict=False)
     ]
     jsonl.write(tmp_path / "rows.jsonl", (row.to_row() for row in rows))
+    jsonl.write(tmp_path / "other.jsonl", [rows[0].model_copy(update={"task_id": "other"}).to_row()])
     (tmp_path / "text").write_text("\n".join(sentence(name, word) for name in NAMES for word in WORDS))
     return tmp_path
 
@@ -87,13 +89,16 @@ def test_every_method_goes_from_files_to_answers(home, delivery, monkeypatch):
     assert fit(asked, home, home / "edits") == done  # a second run repeats nothing
     told = assess(
         AssessRequest(
-            fitted=asked, artifact=done, generality=result(home, "rows.jsonl"), held_out=result(home, "rows.jsonl"),
-            locality=write_corpus([home / "text"], home / "unrelated.jsonl", home), locality_tokens=200,
+            fitted=asked, artifact=done, generality=result(home, "rows.jsonl"), others=result(home, "other.jsonl"),
+            held_out=result(home, "rows.jsonl"), locality=write_corpus([home / "text"], home / "unrelated.jsonl", home), locality_tokens=200,
         ),
         home, home / "edits" / "x" / "assessment.json",
     )  # fmt: skip
     row = json.loads((home / told.path).read_text())
     assert row["requests"] == 4
+    before, after = (row[side]["others"]["log_probability"] for side in ("before", "after"))
+    assert summary_row(row, {})["others_gain"] == after - before
+    assert list(row["after"]["others"]["cases"]) == ["other"]
     assert 0 <= row["locality"]["agreement"] <= 1
     assert (row["bound"] is not None) == (delivery in {"memit", "alphaedit"})
     assert (row["projector"] is not None) == (delivery == "alphaedit")
@@ -192,6 +197,9 @@ def test_shipped_recipes_have_every_method(tokenizer, tmp_path):
         read_recipes("papr")
     with pytest.raises(DataError, match="recipe of grace: radius"):
         editor_of("grace", Recipe(settings={"radius": -1}), tokenizer)
+    for delivery in ("sft", "grace", "alphaedit_lora"):  # torch cannot step with such a rate
+        with pytest.raises(DataError, match=f"recipe of {delivery}: rate: "):
+            editor_of(delivery, Recipe(settings={"rate": 1e38}), tokenizer)
     with pytest.raises(UsageError, match="no weights of its own"):
         editor_of("rag", Recipe(), tokenizer)
     (tmp_path / "own.yaml").write_text("grace: {windw: 3}")

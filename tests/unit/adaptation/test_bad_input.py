@@ -166,3 +166,20 @@ def test_training_leaves_more_than_the_weights_alone(name, qwen, tokenizer):
     assert (random.random(), np.random.random(), float(torch.rand(()))) == wanted
     assert (qwen.config.to_dict(), qwen.generation_config.to_dict(), set(vars(qwen)), qwen.training) == before
     assert all(parameter.requires_grad for parameter in qwen.parameters())
+
+
+def test_the_peak_is_that_of_what_came_after_it_was_forgotten():
+    import os
+
+    from novelapi.adaptation.memory import forget_peak, peak_kb
+
+    if not os.access("/proc/self/clear_refs", os.W_OK):
+        pytest.skip("this kernel keeps the peak of the whole process only")
+    before = bytearray(200 << 20)
+    assert peak_kb() > 200 << 10
+    del before
+    forget_peak()
+    low = peak_kb()
+    after = bytearray(50 << 20)
+    assert (45 << 10) < peak_kb() - low < (150 << 10)
+    del after

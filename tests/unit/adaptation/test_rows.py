@@ -61,9 +61,11 @@ def test_raft_rows_name_what_they_show():
         raft_rows(tasks(2), lambda _, api: api[1], lambda task, text: text)
 
 
-def test_a_subject_that_is_not_in_its_prompt_is_an_error():
-    with pytest.raises(UsageError, match=r"subject 'numpy\.vanished' does not occur"):
-        plain_row(tasks(1)[0], "About numpy.f0", "numpy.vanished")
+def test_a_subject_that_is_not_in_its_prompt_is_counted_and_the_others_are_kept(tokenizer):
+    there, gone = (plain_row(task, "About numpy.f0", name) for task, name in zip(tasks(2), ("f0", "f1"), strict=True))
+    found, told = encode_rows([there, gone], tokenizer, window=120, chat=False)
+    assert [item.case_id for item in found] == [there.task_id]
+    assert told.left_out == {gone.task_id: "the subject 'f1' does not occur in its prompt: name a part of the prompt"}
 
 
 def test_rows_that_do_not_fit_are_counted_not_cut(tokenizer):

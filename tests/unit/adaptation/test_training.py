@@ -56,6 +56,17 @@ def test_full_training_lowers_the_loss_and_leaves_the_base_alone(taught, tokeniz
     assert base_digest(taught) == artifact.base_sha
 
 
+@pytest.mark.parametrize("method", ["full", "adapters"])
+def test_a_fit_warns_of_nothing(taught, tokenizer, requests, method, recwarn):
+    """A demo whose screen shows warnings of other projects looks broken."""
+    editor = {
+        "full": FullSft(TrainingSettings(**SMALL), tokenizer),
+        "adapters": Lora(LoraSettings(**SMALL, rank=4, alpha=8), tokenizer),
+    }[method]
+    editor.fit(taught, requests, seed=1)
+    assert not [str(warning.message) for warning in recwarn if "gradient_checkpointing" in str(warning.message)]
+
+
 def test_a_killed_run_goes_on_from_its_checkpoint(taught, tokenizer, requests, tmp_path, monkeypatch):
     settings = LoraSettings(**SMALL | {"steps": 6, "saves": 2}, rank=4, alpha=8)
     whole = Lora(settings, tokenizer).fit(taught, requests, seed=1)

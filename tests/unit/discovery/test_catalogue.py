@@ -7,6 +7,7 @@ import pytest
 
 from novelapi import catalog
 from novelapi.discovery.visibility import declared_private, says_private
+from novelapi.errors import UnknownNameError
 
 ROOT = Path(__file__).parents[3]
 LIBRARIES = catalog.libraries()
@@ -73,3 +74,16 @@ def test_private_parts(library, path, private):
 )
 def test_modules_that_call_themselves_private(docstring, private):
     assert says_private(docstring) is private
+
+
+def test_any_library_can_be_left_out():
+    """`lolo_LIBRARY` is a group wherever a group is asked for, not a distribution of that name."""
+    pool = catalog.find_group("all_pooled_paper").libraries
+    group = catalog.find_group("lolo_mdanalysis")
+    assert (group.libraries, group.held_out, group.split) == (pool, ("MDAnalysis",), "held_out_library")
+    assert catalog.named_group("lolo-diffusers") == catalog.groups()["lolo_diffusers"]
+    outside = next(name for name in LIBRARIES if name not in pool)
+    assert catalog.find_group(f"lolo_{outside}").libraries == (*pool, outside)
+    assert catalog.named_group("numpy") is None
+    with pytest.raises(UnknownNameError, match="did you mean pandas"):
+        catalog.find_group("lolo_pandsa")

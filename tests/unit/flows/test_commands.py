@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import date
 
 import pytest
 import typer
@@ -95,3 +96,12 @@ def test_a_wrong_request_is_refused_with_a_remedy_before_anything_starts(asked, 
 def test_help_does_not_import_prefect():
     code = "import sys; sys.argv = ['novelapi', 'build', '--help']\ntry:\n    from novelapi.cli import main; main()\nexcept SystemExit:\n    pass\nassert 'prefect' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("model", ["transformers:/somewhere", "openai:own"])
+def test_models_outside_the_catalogue_need_a_cutoff_and_no_entry(model):
+    from novelapi.errors import UsageError
+
+    choices.check_request(["numpy", "pandas"], {"model": model, "cutoff": date(2023, 12, 1)})
+    with pytest.raises(UsageError, match=r"has no cutoff: give --cutoff DATE"):
+        choices.check_request(["numpy"], {"model": model, "cutoff": None})

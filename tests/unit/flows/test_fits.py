@@ -43,3 +43,10 @@ def test_scores_are_those_of_the_own_condition():
     assert (own["pass_train"], own["pass_baseline"], own["pass_full"]) == (1.0, None, 0.25)
     other = with_scores({"delivery": "rag_sft", "condition": "full"}, cells, "x")
     assert (other["pass_train"], other["pass_full"]) == (None, 0.75)
+
+
+def test_a_group_that_leaves_one_library_out_has_the_libraries_of_the_pool():
+    from flows.choices import members
+
+    assert members("lolo_pandas") == members("all_pooled_paper")
+    assert members("numpy") == ["numpy"]

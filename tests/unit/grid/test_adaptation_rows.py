@@ -52,10 +52,36 @@ def select(layout, **fields):
     return select_tasks(selection, BASE, layout, lambda prompt: len(prompt) // 4)
 
 
-def request(layout, form, **fields):
+def test_other_tasks_of_trained_apis_are_kept_out_of_training(layout):
+    """One of each API that has several, none of an API that is not trained or held out; the instance holds none."""
+    single = jsonl.read(layout.instance("numpy", "copy") / "instance.jsonl")
+    more = [{**row, "task_id": row["task_id"][:-1] + str(number)} for row in single[:6] for number in (2, 3)]
+    jsonl.write(layout.instance("numpy", "copy") / "instance.jsonl", [*single, *more])
+    select(layout)
+    held_out = {row["api"] for row in read(layout, "test")}
+    all_train = [row["task_id"] for row in read(layout, "train")]
+    done = select(layout, others=3)
+    train, others = read(layout, "train"), read(layout, "others")
+    assert done.counts["others"] == len(others) == len({row["api"] for row in others}) == 3
+    assert sorted(row["task_id"] for row in (*train, *others)) == all_train
+    assert {row["api"] for row in others} <= {row["api"] for row in train}
+    assert held_out == {row["api"] for row in read(layout, "test")}
+    kept = {row["task_id"] for row in (*train, *read(layout, "test"))}
+    assert {row["task_id"] for row in read(layout, "instance")} == kept
+    select(layout, others=9, train=2)
+    assert {row["api"] for row in read(layout, "others")} <= {row["api"] for row in read(layout, "train")}
+    assert [row["prompt"] for row in rows(layout, "task", others=3, split="others")[0]]
+    assert not rows(layout, "task", split="others")[0]
+
+
+def read(layout, side):
+    return jsonl.read(layout.instance("numpy", BASE) / f"{side}.jsonl")
+
+
+def request(layout, form, others=0, **fields):
     return RowsRequest(
-        group="numpy", model=BASE, source="copy", instance_sha=select(layout).sha256, bundles_sha="b" * 64, form=form,
-        **fields,
+        group="numpy", model=BASE, source="copy", instance_sha=select(layout, others=others).sha256,
+        bundles_sha="b" * 64, form=form, **fields,
     )  # fmt: skip
 
 
@@ -71,11 +97,15 @@ def sides(layout):
 
 def test_tasks_are_split_by_api_and_long_ones_are_counted(layout):
     done = select(layout)
-    assert done.counts == {"train": 8, "test": 2, "too_long": 0, "train_apis": 8, "test_apis": 2}
+    assert done.counts == {"train": 8, "test": 2, "others": 0, "too_long": 0, "train_apis": 8, "test_apis": 2}
     assert not sides(layout)["train"] & sides(layout)["test"]
     assert select(layout, train=3, test=1).counts["train"] == 3
     with pytest.raises(UsageError, match="no train task of numpy fits into 16 tokens"):
         select(layout, window=16)
+    one = jsonl.read(layout.instance("numpy", "copy") / "instance.jsonl")[:1]
+    jsonl.write(layout.instance("numpy", "copy") / "instance.jsonl", one)
+    with pytest.raises(UsageError, match="numpy has no train tasks: its libraries gave none"):
+        select(layout)
 
 
 def test_every_form_has_the_same_answers_and_its_own_prompts(layout):

@@ -56,6 +56,9 @@ def test_every_relation_has_figure_table_and_place_on_the_page(written):
         assert (written / f"figures/{name}.png").is_file(), name
         assert f'data-table="{name}"' in page, name
     assert page.count('class="scatter"') == 4
+    weights = page[page.index('id="weights"') : page.index('id="labels"')]  # unfolded, in full width
+    assert '<details class="numbers" open>' in weights
+    assert 'data-table="adaptation"' in weights
     assert 'class="graph"' in page
 
 

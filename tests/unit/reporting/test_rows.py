@@ -56,6 +56,25 @@ def test_tasks_that_changed_since_the_run_are_said(cells):
     assert {notice.kind for notice in load(*cells).notices} == {"changed"}
 
 
+def test_training_tasks_are_not_missing_where_held_out_ones_were_asked(cells):
+    instance = Layout(cells[0].parents[2]).instance("numpy", "copy") / "instance.jsonl"
+    tasks = jsonl.read(instance)
+    for side, chosen in (("test", tasks[:3]), ("train", tasks[3:])):
+        jsonl.write(instance.with_name(f"{side}.jsonl"), chosen)
+    held_out = {task["task_id"] for task in tasks[:3]}
+    for cell in cells:
+        manifest = json.loads((cell / "manifest.json").read_text())
+        manifest["spec"]["split"] = "test"
+        (cell / "manifest.json").write_text(json.dumps(manifest))
+        edit(cell, lambda rows: rows.__setitem__(slice(None), [row for row in rows if row["task_id"] in held_out]))
+    rows = load(*cells)
+    assert rows.asked == (3, 3)
+    assert set(rows.tasks) == held_out == rows.asked_ids[0]
+    assert not rows.notices
+    edit(cells[1], lambda rows: rows.pop())
+    assert load(*cells).asked == (3, 3)  # what was asked and has no row is missing all the same
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
