@@ -17,9 +17,9 @@ import miniature
 @pytest.fixture(scope="session")
 def prefect_server():
     """A server of this session's own; its start takes most of the time of these tests."""
-    from flows.server import QUIET, RECORDER
+    from flows.server import CAPACITY, QUIET
 
-    os.environ.update(QUIET | RECORDER)
+    os.environ.update(QUIET | CAPACITY)
     os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "true"
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
