@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import miniature
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a script's background job: no worker could be stopped
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
