@@ -10,6 +10,7 @@ from prefect.client.schemas.objects import State
 from prefect.utilities.urls import url_for
 from pydantic import Field
 
+from flows._orphans import end_with_worker
 from novelapi.errors import EndpointError
 from novelapi.records.base import Record
 from novelapi.records.request import FileResult, ModelAccess
@@ -18,6 +19,8 @@ from tasks._stage import was_cached
 from tasks.inference import check_model
 
 T = TypeVar("T")
+
+end_with_worker()
 
 progress = logging.getLogger("novelapi.flows")
 """Lines for people: on the console of a verb, and in the log of the run."""
