@@ -10,12 +10,17 @@ from prefect.client.schemas.objects import State
 from prefect.utilities.urls import url_for
 from pydantic import Field
 
+from flows._orphans import end_with_worker
+from novelapi.errors import EndpointError
 from novelapi.records.base import Record
-from novelapi.records.request import FileResult
+from novelapi.records.request import FileResult, ModelAccess
 from novelapi.records.stage import StageResult
 from tasks._stage import was_cached
+from tasks.inference import check_model
 
 T = TypeVar("T")
+
+end_with_worker()
 
 progress = logging.getLogger("novelapi.flows")
 """Lines for people: on the console of a verb, and in the log of the run."""
@@ -159,6 +164,24 @@ class AdaptationDone(Record):
     """Where the Prefect UI shows the run."""
 
 
+def find_mistakes(model: str, access: ModelAccess) -> None:
+    """Ask a model once before hours of work that ends in asking it: a wrong name or key is no better later.
+
+    An endpoint that does not answer now may answer then. A model that is served beside another run is pinned by its
+    server's description and cannot be asked here.
+
+    Raises:
+        PrerequisiteError: the key was refused, or address, key or extra is missing.
+        UnknownNameError: there is no such model; near matches are suggested.
+    """
+    if access.revision is not None:
+        return
+    try:
+        check_model(model, access)
+    except EndpointError as error:
+        progress.warning("%s; what does not need it is done all the same", error)
+
+
 def run_url() -> str:
     """Return where the UI shows the current flow run (`runtime.flow_run.ui_url` names a page that does not exist)."""
     return url_for("flow-run", obj_id=runtime.flow_run.id) or ""
@@ -192,3 +215,7 @@ class Tally:
     def skip(self, number: int) -> None:
         """Count results that were already there and never became a task run."""
         self.work += Work(cached=number)
+
+    def fail(self) -> None:
+        """Count one that could not be tried."""
+        self.work += Work(failed=1)

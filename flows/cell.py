@@ -6,24 +6,25 @@ from typing import Any
 
 from prefect import flow, tags
 from prefect.client.schemas.objects import State
-from prefect.futures import PrefectFuture, as_completed
+from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows._artifacts import GridProgress
 from flows._runs import CellsDone, Tally, progress
-from novelapi.errors import NovelApiError, PartialError
+from novelapi.errors import EndpointError, NovelApiError, PartialError
 from novelapi.records.cell import Cell
 from novelapi.records.request import DIRECT, FileResult, ModelAccess
 from tasks._results import read_finished
 from tasks._stage import run_layout
 from tasks.evaluation import cell as cell_task
+from tasks.inference import check_model
 
 
 @flow(name="cell", flow_run_name="{experiment}", task_runner=ThreadPoolTaskRunner(max_workers=1))
 def run_cells(
     experiment: str, cells: list[Cell], access: ModelAccess = DIRECT, jobs: int = 2, strict: bool = True
 ) -> CellsDone:
-    """Run the cells that are not finished; a cell that fails does not stop the others.
+    """Run the cells that are not finished; a cell that fails does not stop the others, an endpoint that is gone does.
 
     Args:
         experiment: name of the experiment.
@@ -45,21 +46,25 @@ def run_cells(
     # Transform: each missing cell is one task run.
     failures: dict[str, str] = {}
     ended: list[bool] = []
+    gone = ""
+    missing = [(key, item) for key, item in zip(keys, cells, strict=True) if key not in finished]
     with GridProgress(experiment, total=len(cells), finished=len(finished)) as bar:
-        futures = {
-            submit(item, access, jobs): (key, item)
-            for key, item in zip(keys, cells, strict=True)
-            if key not in finished
-        }
-        for future in as_completed(list(futures)):
+        for key, item in missing:
+            if gone:  # each would be tried for minutes, one after the other
+                failures[item.name] = f"not tried, since the model is gone: {gone}"
+                tally.fail()
+                bar.advance(item, None, failures[item.name])
+                continue
+            future = submit(item, access, jobs)
             future.wait()  # without it the state is asked of the server, which learns of it later
-            key, item = futures[future]
             tally.count(future.state)
             if future.state.is_completed():
                 finished[key] = future.state.result()
             else:
+                error = future.state.result(raise_on_failure=False)
                 failures[item.name] = why(future.state)
-                ended.append(isinstance(future.state.result(raise_on_failure=False), PartialError))
+                ended.append(isinstance(error, PartialError))
+                gone = failures[item.name] if isinstance(error, EndpointError) and is_gone(item, access) else ""
             bar.advance(item, finished.get(key), failures.get(item.name))
 
     # Load: pointers in the order of the request.
@@ -93,6 +98,16 @@ def find_finished(keys: list[str]) -> dict[str, FileResult]:
     layout = run_layout()
     results = {key: read_finished(key, FileResult, layout) for key in keys}
     return {key: result for key, result in results.items() if result is not None}
+
+
+def is_gone(item: Cell, access: ModelAccess) -> bool:
+    """Tell whether the model of a cell that got no answer still gives none."""
+    try:
+        check_model(item.model, access)
+    except NovelApiError as error:
+        progress.error("%s", error)
+        return True
+    return False
 
 
 def submit(item: Cell, access: ModelAccess, jobs: int) -> PrefectFuture[FileResult]:

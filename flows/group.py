@@ -9,7 +9,8 @@ from typing import Any
 from prefect import flow
 
 from flows import _plan
-from flows._runs import LibraryBuild, progress
+from flows._runs import LibraryBuild, find_mistakes, progress
+from flows.choices import check_stages
 from flows.library import build_library
 from novelapi.errors import NothingNewError, NovelApiError
 from novelapi.records.request import DIRECT, ModelAccess
@@ -65,8 +66,10 @@ def build_all(libraries: Sequence[str], **options: Any) -> list[LibraryBuild]:
 
     Raises:
         NothingNewError: no library has anything new.
-        NovelApiError: a library failed; the others were built all the same.
+        NovelApiError: the model cannot be asked, or a library failed; the others were built all the same.
     """
+    if check_stages(options.get("stages")) >= 4:
+        find_mistakes(options["model"], options["access"])  # else each library would fail for the same reason
     built: list[LibraryBuild] = []
     failures: list[str] = []
     for library in libraries:

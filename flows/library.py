@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 
 from flows._artifacts import publish_funnel
 from flows._plan import resolve
-from flows._runs import LibraryBuild, Tally, progress
+from flows._runs import LibraryBuild, Tally, find_mistakes, progress
 from flows.choices import check_stages
 from novelapi.errors import NothingNewError
 from novelapi.generation.linked_stage import read_graph
@@ -68,6 +68,8 @@ def build_library(
         NovelApiError: a stage failed; the message holds the remedy.
     """
     last = check_stages(stages)
+    if last >= 4:
+        find_mistakes(model, access)
     tally = Tally()
     with tags(f"library:{library}", f"model:{model}"):
         # Extract: which two releases are compared.

@@ -39,15 +39,17 @@ QUIET = {
 }
 """Nothing calls home, nothing advertises, and no temporary server starts behind our back."""
 
-RECORDER = {
+CAPACITY = {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_READ_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "1",
+    "PREFECT_SERVER_API_MAX_PARAMETER_SIZE": "8388608",
 }
-"""Task run states are written in batches: one by one the recorder falls behind and drops them (docs/operations.md)."""
+"""What our servers need (docs/operations.md): task run states are written in batches, since one by one the recorder
+falls behind and drops them; and the cells of a large grid are parameters of a flow run, more than half a megabyte."""
 
 
 class LocalServer(Record):
@@ -78,7 +80,7 @@ def start() -> str:
     os.environ.update(QUIET)
     if settings.prefect_api_url:
         return settings.prefect_api_url
-    os.environ.update(RECORDER)
+    os.environ.update(CAPACITY)
     os.environ["PREFECT_HOME"] = str(layout.prefect)
     with _exclusive(layout):
         server = running(layout) or _spawn(layout)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from flows.server import QUIET, RECORDER
+from flows.server import CAPACITY, QUIET
 from novelapi.errors import NovelApiError, UsageError
 
 KEEP_DAYS = 30
@@ -29,7 +29,7 @@ def server_environment(database: str, redis: str | None = None) -> dict[str, str
     if scheme not in {"postgresql", "postgres", "postgresql+asyncpg"} or not separator:
         raise UsageError(f"'{scheme}' is no PostgreSQL address: give postgresql://USER:PASSWORD@HOST/NAME")
     kept = {"PREFECT_SERVER_EVENTS_RETENTION_PERIOD": f"P{KEEP_DAYS}D"}
-    found = QUIET | RECORDER | kept | {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://{rest}"}
+    found = QUIET | CAPACITY | kept | {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://{rest}"}
     if redis is None:
         return found
     if not redis.startswith(("redis://", "rediss://")):

@@ -52,6 +52,9 @@ class Settings(BaseSettings):
     serve: str | None = Field(default=None, validation_alias="NOVELAPI_SERVE")
     """The model server that a flow run in a container starts for itself, as JSON; set by its job variables."""
 
+    worker_flow_run: str | None = Field(default=None, validation_alias="PREFECT__FLOW_RUN_ID")
+    """The flow run that this process was started for by a Prefect worker; set by Prefect."""
+
     @property
     def envs_dir(self) -> Path:
         """Folder of the environments, absolute."""

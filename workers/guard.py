@@ -27,7 +27,7 @@ def main() -> int:
     threading.Thread(target=_watch, args=(asked,), daemon=True).start()
     while child.poll() is None and not asked.wait(POLL_S):
         pass
-    if child.poll() is None:
+    if child.poll() is None or _others():  # a program that was killed leaves its own children behind
         _stop_session(child)
     return child.returncode
 

@@ -48,8 +48,10 @@ class CompletionCache:
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
+            broken = getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+            remedy = "move it away" if broken else "free space or set the permissions"
             raise NovelApiError(
-                f"cannot open the completion cache {path}: {error}; remove it or choose another NOVELAPI_HOME"
+                f"cannot open the completion cache {path}: {error}; {remedy}, or choose another NOVELAPI_HOME"
             ) from error
 
     def get(self, spec: dict[str, Any]) -> Completion | None:

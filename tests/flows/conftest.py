@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -13,13 +14,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import miniature
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a script's background job: no worker could be stopped
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture(scope="session")
 def prefect_server():
     """A server of this session's own; its start takes most of the time of these tests."""
-    from flows.server import QUIET, RECORDER
+    from flows.server import CAPACITY, QUIET
 
-    os.environ.update(QUIET | RECORDER)
+    os.environ.update(QUIET | CAPACITY)
     os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "true"
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness

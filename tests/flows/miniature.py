@@ -11,16 +11,19 @@ import json
 import os
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from novelapi.errors import IndexUnavailableError, NovelApiError
+from novelapi.errors import EndpointError, IndexUnavailableError, NovelApiError, PrerequisiteError
 from novelapi.fingerprint import digest, file_digest
 from novelapi.jsonl import Appender, scan, seal, write
+from novelapi.layout import Layout
 from novelapi.records.request import FileResult
 from novelapi.records.stage import StageResult
+from novelapi.settings import load_settings
 
 
 def install(set_attribute: Callable[[object, str, object], None] = setattr) -> None:
@@ -46,8 +49,6 @@ def install(set_attribute: Callable[[object, str, object], None] = setattr) -> N
 
 def open_completer(name, access):
     """A model that answers from the server which the worker started, if there is one."""
-    from novelapi.settings import load_settings
-
     url = access.base_url or load_settings().openai_base_url
 
     def text(prompt: str) -> str:
@@ -55,10 +56,21 @@ def open_completer(name, access):
             return name
         body = json.dumps({"model": name, "prompt": prompt, "max_tokens": 8}).encode()
         request = urllib.request.Request(f"{url}/completions", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)["choices"][0]["text"]
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["choices"][0]["text"]
+        except urllib.error.URLError as error:
+            raise EndpointError(f"{name} at {url} does not answer: check that it runs") from error
 
-    return SimpleNamespace(name=name, revision=access.revision or f"{name}-1", text=text)
+    def check() -> None:
+        if name in options(Layout(load_settings().home_dir)).get("unknown", []):
+            raise PrerequisiteError(f"no model {name}: correct the parameter `model`")
+        if options(Layout(load_settings().home_dir)).get("gone"):
+            raise EndpointError(f"{name} does not answer: check that it runs")
+        if url is not None:
+            text("x")
+
+    return SimpleNamespace(name=name, revision=access.revision or f"{name}-1", text=text, check=check)
 
 
 def find_versions(request, layout):
@@ -87,6 +99,9 @@ def unit_of_work(layout, name: str) -> None:
     wish = options(layout)
     if name in wish.get("fail", {}):
         raise NovelApiError(wish["fail"][name])
+    if name in wish.get("unanswered", []):
+        note(layout, f"unanswered {name}")
+        raise EndpointError("the model does not answer: check that it runs")
     if name in wish.get("bug", []):
         raise KeyError(name)
     if name in wish.get("transient", []) and executed(layout.home).count(f"try {name}") < 2:

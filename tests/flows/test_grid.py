@@ -82,6 +82,33 @@ def test_a_failed_cell_does_not_stop_the_others_and_is_run_next_time(home, wish)
     assert grid().cells.work.model_dump() == {"executed": 1, "cached": 2, "failed": 0}
 
 
+def test_when_the_model_is_gone_the_other_cells_are_left_for_the_next_run(home, wish):
+    wish(unanswered=["cell oracle-s"], gone=True)
+    with pytest.raises(NovelApiError, match="2 of 3 cells failed, first oracle-s: the model does not answer"):
+        grid()
+    assert [line for line in executed(home) if "cell" in line] == [
+        "cell numpy-copy oracle-baseline",
+        *["unanswered cell oracle-s"] * 4,
+    ]
+    wish()
+    assert grid().cells.work.model_dump() == {"executed": 2, "cached": 1, "failed": 0}
+
+
+@pytest.mark.parametrize(("group", "words"), [("numpy", "no model wrong"), ("numpy+scipy", "no model wrong")])
+def test_a_wrong_model_is_refused_before_any_stage(home, wish, group, words):
+    wish(unknown=["wrong"])
+    with pytest.raises(NovelApiError, match=words):
+        grid(group=group, model="wrong")
+    assert executed(home) == []
+
+
+def test_a_model_that_answers_again_is_asked_by_the_other_cells(home, wish):
+    wish(unanswered=["cell oracle-s"])
+    with pytest.raises(NovelApiError, match="1 of 3 cells failed, first oracle-s"):
+        grid()
+    assert executed(home)[-1] == "cell numpy-copy oracle-full"
+
+
 def test_only_transient_errors_are_tried_again(home, wish):
     wish(transient=["cell oracle-s"], bug=["cell oracle-full"])
     with pytest.raises(NovelApiError, match="1 of 3 cells failed, first oracle-full: 'cell oracle-full'"):

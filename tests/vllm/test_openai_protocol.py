@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from novelapi.adapters.openai_model import OpenAIModel
@@ -14,32 +12,22 @@ from novelapi.inference.profile import ModelProfile
 from novelapi.layout import Layout
 from novelapi.records.cell import Sampling
 from novelapi.records.completion import Request
+from tests.fakes.served_model import ARGUMENTS, ENVIRONMENT, NO_PROGRAM, PROGRAM, build_model
 from tests.fakes.tasks import numpy_task
-from tests.fakes.tiny_model import build_tiny_model
 from workers.serving import ServeSpec, VLLMServer
-
-PROGRAM = Path(__file__).resolve().parents[2] / "data" / "serve" / "bin" / "vllm"
 
 pytestmark = [
     pytest.mark.vllm,
     pytest.mark.timeout(1800),
-    pytest.mark.skipif(
-        not PROGRAM.exists(), reason="no serving environment: run python -m workers.serve_env data/serve"
-    ),
+    pytest.mark.skipif(not PROGRAM.exists(), reason=NO_PROGRAM),
 ]
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vllm")
-    build_tiny_model(folder / "tiny", hidden=256, window=512)
-    spec = ServeSpec(
-        model=str(folder / "tiny"),
-        name="tiny",
-        program=str(PROGRAM),
-        arguments=("--dtype", "float32", "--max-model-len", "512", "--max-num-seqs", "16", "--enforce-eager"),
-        environment={"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "HF_HUB_OFFLINE": "1"},
-    )
+    model = build_model(folder / "tiny")
+    spec = ServeSpec(model=str(model), name="tiny", program=str(PROGRAM), arguments=ARGUMENTS, environment=ENVIRONMENT)
     server = VLLMServer(spec, Layout(folder / "data"))
     yield server.start()
     server.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sqlite3
 
 import pytest
 
@@ -121,6 +122,24 @@ def test_a_file_that_is_no_cache_is_a_readable_error(tmp_path):
     (tmp_path / "x.sqlite").write_text("this is not a database, and it is long enough to be read as one" * 20)
     with pytest.raises(NovelApiError, match="completion cache"):
         CompletionCache(tmp_path / "x.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "never"),
+    [(sqlite3.SQLITE_FULL, "free space", "away"), (sqlite3.SQLITE_NOTADB, "move it away", "free space")],
+)
+def test_a_full_disk_never_advises_to_give_up_the_answers(tmp_path, monkeypatch, code, words, never):
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = code
+
+    def connect(*_args, **_options):
+        raise error
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with pytest.raises(NovelApiError, match=words) as caught:
+        CompletionCache(tmp_path / "cache.sqlite")
+    assert "remove" not in str(caught.value)
+    assert never not in str(caught.value)
 
 
 def _fill(path, start):

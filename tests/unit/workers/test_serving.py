@@ -68,6 +68,16 @@ def test_a_server_answers_after_start_and_is_gone_after_stop(serve, layout):
     assert [path.suffix for path in layout.serving.iterdir()] == [".log"]
 
 
+def test_a_killed_program_takes_its_children_with_it(serve):
+    server = serve()
+    guard = server._guard.pid
+    program, *others = [pid for pid in session_members(guard) if pid != guard]
+    assert others
+    os.kill(program, signal.SIGKILL)
+    server._guard.wait(timeout=60)
+    assert session_members(guard) == []
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
