@@ -255,9 +255,14 @@ def to_task(draft: Draft, bundle: KnowledgeBundle, number: int, inputs: Sequence
 
 
 def required_values(draft: Draft) -> dict[str, str]:
-    """Return the values that the call has to bind: what is fixed, what feeds a new parameter, the target of `out`."""
+    """Return the values that the call has to bind: what is fixed, what feeds a new parameter, the target of `out`.
+
+    A function of the context is left out: it reaches the real call as a callback, which is equal to nothing.
+    """
     able = _bindable(draft.candidate)
-    required = {name: value for name, value in draft.fixed.items() if name in able}
+    helpers = [node for text in draft.seed.helpers for node in ast.parse(text).body]
+    functions = {node.name for node in helpers if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    required = {name: value for name, value in draft.fixed.items() if name in able and value not in functions}
     changed = added_parameters(draft.candidate)
     required.update({free.feeds: free.name for free in draft.free if free.feeds in changed & able})
     if draft.target is not None:
