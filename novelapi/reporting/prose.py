@@ -80,7 +80,7 @@ METHOD = {
     "Intervals": """
         Tasks of one API are not independent, so APIs are resampled, not tasks: {draws} bootstrap replicates,
         bias-corrected and accelerated (bca), widened to Student's t. Where fewer than {informative} APIs speak for the
-        rarer outcome a bootstrap covers too little; there the Clopper-Pearson interval at the effective sample size is
+        rarer outcome a bootstrap covers too little; there the binomial mid-p interval at the effective sample size is
         taken (binomial). Every table says which.""",
     "Comparisons": """
         Differences are paired by task. p-values come from sign-flip permutations that keep the tasks of an API

@@ -31,7 +31,7 @@ from novelapi.reporting.table import Column, Table, make_table
 
 METHODS = (
     "Intervals resample APIs, not tasks: `bca` is the bias-corrected and accelerated bootstrap, `binomial` the "
-    "Clopper-Pearson interval at the effective sample size (used where fewer than 30 APIs are informative)."
+    "mid-p interval at the effective sample size (used where fewer than 30 APIs are informative)."
 )
 SUBSETS: dict[Subset, str] = {
     "all": "scored in both",

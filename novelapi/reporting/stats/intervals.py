@@ -5,8 +5,8 @@ Three methods; each interval says which one it is:
 - `bca`: bias-corrected and accelerated bootstrap over APIs (Efron 1987), acceleration from leaving one API out, levels
   widened from the normal to Student's t with one degree less than there are APIs (Hesterberg 2015, section 5.3).
 - `binomial`: where fewer than `INFORMATIVE` APIs speak for the rarer side, resampling is blind to what it has not seen.
-  Then the Clopper-Pearson interval is taken at the effective sample size (Korn and Graubard 1998); differences join the
-  intervals of gains and losses (MOVER, Zou and Donner 2008).
+  Then the binomial mid-p interval is taken at the effective sample size (`binomial.py`); differences join the intervals
+  of gains and losses (MOVER, Zou and Donner 2008).
 - `percentile`: the plain bootstrap, only where the correction of `bca` is not defined.
 
 `benchmarks/statistics.py` measures their coverage.
@@ -20,9 +20,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import betaincinv, ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from novelapi.records.base import Record
+from novelapi.reporting.stats.binomial import effective_bounds, effective_size
 from novelapi.reporting.stats.clusters import Clusters, Floats
 from novelapi.reporting.stats.resampling import DRAWS, SEED, replicate_means
 
@@ -65,8 +66,8 @@ def proportion_intervals(
     if len(table) < 2:
         return _without_interval(table, level)
     informative = np.minimum((table.sums > 0).sum(axis=0), (table.sums < table.counts).sum(axis=0))
-    exact = {level: effective_exact(table, level)}
-    return _by_information(table, informative, exact, draws=draws, seed=seed)[0]
+    bounds = {level: effective_bounds(table, level)}
+    return _by_information(table, informative, bounds, draws=draws, seed=seed)[0]
 
 
 def difference_intervals(
@@ -92,46 +93,13 @@ def difference_intervals_at(
     if len(net) < 2:
         return [_without_interval(net, level) for level in levels]
     informative = (net.sums != 0).sum(axis=0)
-    exact = {level: _mover(gains, losses, level) for level in levels}
-    return _by_information(net, informative, exact, draws=draws, seed=seed)
+    bounds = {level: _mover(gains, losses, level) for level in levels}
+    return _by_information(net, informative, bounds, draws=draws, seed=seed)
 
 
 def mean_intervals(table: Clusters, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> list[Interval]:
     """Return one bootstrap interval per quantity of a table of any values (pass@k, tokens ...)."""
     return _without_interval(table, level) if len(table) < 2 else _bootstrap(table, [level], draws, seed)[0]
-
-
-def effective_exact(table: Clusters, level: float = LEVEL, *, unseen: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return Clopper-Pearson bounds at the effective sample size (Korn and Graubard 1998), shape (quantities,) each.
-
-    Args:
-        table: 0/1 values summed per API, at least two APIs.
-        level: confidence level.
-        unseen: effective size to use where all values are equal, so that none can be estimated; default: every API
-            counts once, the most careful choice.
-    """
-    clusters = len(table)
-    units = table.units
-    share = table.means
-    size = effective_size(table)
-    size = np.where(np.isnan(size), clusters if unseen is None else unseen, size)
-    tail = (1 - level) / 2
-    degrees = stdtrit(np.maximum(units - 1, 1), 1 - tail) / stdtrit(clusters - 1, 1 - tail)
-    size = np.minimum(size * degrees**2, units)
-    hits = share * size
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1e-12), size - hits + 1, tail), 0.0)
-    high = np.where(hits < size, betaincinv(hits + 1, np.maximum(size - hits, 1e-12), 1 - tail), 1.0)
-    return low, high
-
-
-def effective_size(table: Clusters) -> Floats:
-    """Return the number of independent tasks that would tell as much, NaN where all values are equal."""
-    units = table.units
-    share = table.means
-    residuals = table.sums - share * table.counts
-    variance = (residuals**2).sum(axis=0) * len(table) / (len(table) - 1) / units**2
-    varied = variance > 0
-    return np.where(varied, np.minimum(share * (1 - share) / np.where(varied, variance, 1.0), units), np.nan)
 
 
 def _mover(gains: Clusters, losses: Clusters, level: float) -> tuple[Floats, Floats]:
@@ -140,8 +108,8 @@ def _mover(gains: Clusters, losses: Clusters, level: float) -> tuple[Floats, Flo
     # Where one side never occurs, the design effect of the other is the best guess.
     unseen = np.fmax(effective_size(gains), effective_size(losses))
     unseen = np.where(np.isnan(unseen), len(gains), unseen)
-    up_low, up_high = effective_exact(gains, level, unseen=unseen)
-    down_low, down_high = effective_exact(losses, level, unseen=unseen)
+    up_low, up_high = effective_bounds(gains, level, unseen=unseen)
+    down_low, down_high = effective_bounds(losses, level, unseen=unseen)
     a = gains.sums - up * gains.counts
     b = losses.sums - down * losses.counts
     scale = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
@@ -200,7 +168,7 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
 def _by_information(
     table: Clusters,
     informative: NDArray[np.int64],
-    exact: Mapping[float, tuple[Floats, Floats]],
+    bounds: Mapping[float, tuple[Floats, Floats]],
     *,
     draws: int,
     seed: int,
@@ -210,7 +178,7 @@ def _by_information(
     Args:
         table: the values.
         informative: APIs that speak for the rarer side of each quantity.
-        exact: binomial bounds by level.
+        bounds: binomial bounds by level.
         draws: bootstrap replicates.
         seed: their seed.
 
@@ -219,10 +187,10 @@ def _by_information(
     """
     enough = informative >= INFORMATIVE
     columns = np.flatnonzero(enough)
-    resampled = _bootstrap(table.select(enough), list(exact), draws, seed) if len(columns) else [[] for _ in exact]
+    resampled = _bootstrap(table.select(enough), list(bounds), draws, seed) if len(columns) else [[] for _ in bounds]
     methods: list[Method] = ["binomial"] * len(enough)
     found: list[list[Interval]] = []
-    for (level, (low, high)), better in zip(exact.items(), resampled, strict=True):
+    for (level, (low, high)), better in zip(bounds.items(), resampled, strict=True):
         intervals = _intervals(table, low, high, level, methods)
         for column, interval in zip(columns, better, strict=True):
             intervals[column] = interval

@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import bootstrap
 
 from benchmarks.statistics import coverage, naive_coverage, simulate
+from novelapi.reporting.stats.binomial import effective_bounds
 from novelapi.reporting.stats.clusters import Clusters, sum_by_cluster
 from novelapi.reporting.stats.intervals import (
     difference_intervals,
-    effective_exact,
     mean_intervals,
     proportion_intervals,
 )
@@ -74,9 +74,9 @@ def table(passes, tasks):
 @pytest.mark.parametrize(
     ("passes", "tasks", "value", "low", "high"),
     [
-        ([0] * 50, [2] * 50, 0.0, 0.0, 0.0711),  # none of 50 APIs: Clopper-Pearson at 50, not at 100
-        ([2] * 50, [2] * 50, 1.0, 0.9289, 1.0),  # all of them
-        ([0] * 2, [1] * 2, 0.0, 0.0, 0.8419),  # two tasks say next to nothing
+        ([0] * 50, [2] * 50, 0.0, 0.0, 0.0582),  # none of 50 APIs: 1 - 0.05^(1/50), not at 100
+        ([2] * 50, [2] * 50, 1.0, 0.9418, 1.0),  # all of them
+        ([0] * 2, [1] * 2, 0.0, 0.0, 0.7764),  # two tasks say next to nothing
     ],
 )
 def test_all_alike_gives_what_the_number_of_apis_can_exclude(passes, tasks, value, low, high):
@@ -99,10 +99,10 @@ def test_nothing_scored_has_no_value():
 
 
 def test_independent_tasks_give_the_textbook_interval():
-    # One task an API: Clopper-Pearson of 8 in 20 is 0.191 to 0.639; the estimated variance costs one degree of freedom.
-    low, high = effective_exact(table([1] * 8 + [0] * 12, [1] * 20))
-    assert 0.18 < low[0] < 0.1912
-    assert 0.6395 < high[0] < 0.655
+    # One task an API: mid-p of 8 in 20 is 0.2061 to 0.6211 (scipy.stats.binom); the estimated variance costs one task.
+    low, high = effective_bounds(table([1] * 8 + [0] * 12, [1] * 20), 0.95)
+    assert 0.195 < low[0] < 0.2061
+    assert 0.6211 < high[0] < 0.635
 
 
 def test_percentile_is_said_where_the_correction_is_not_defined():
