@@ -287,7 +287,7 @@ PARTS: dict[str, Callable[[int, int], None]] = {
     "differences": lambda _, null: report_false_positives(null),
     "interactions": report_interactions,
     "models": lambda _, null: report_models(null),
-    "equivalence": lambda simulations, _: report_equivalence(simulations),
+    "equivalence": lambda _, null: report_equivalence(null),
     "power": lambda simulations, _: report_power(simulations),
 }
 

@@ -15,7 +15,7 @@ from novelapi.generation.uses import NO_DATA, Kind, Use, fits
 from novelapi.graph.model import ApiGraph, Edge, Evidence, Input, Node, Output, Port, make_graph
 from novelapi.graph.motifs import Kind as Motif
 from novelapi.graph.subsets import Subset, sample_subsets
-from novelapi.graph.text import Ranker
+from novelapi.graph.text import Ranker, split_terms
 
 HUB = 25
 """An API whose results were seen to go to more others than this says nothing: it only makes data."""
@@ -104,13 +104,15 @@ def join(graph: ApiGraph, members: Mapping[str, Member], uses: Mapping[str, Sequ
 def _fitting(members: Mapping[str, Member], uses: Mapping[str, Sequence[Use]], able: set[str]) -> Iterator[Edge]:
     """Yield the edges between new APIs whose values fit: the sources whose words fit a parameter best."""
     new = [_node(members[api], uses[api]) for api in sorted(able) if members[api].novel]
-    ranker = Ranker(new)
+    ranker, says = Ranker(new), {node.api: _says(node) for node in new}
     for target in new:
+        options = _options(members[target.api])
         for item in target.inputs:
             wanted = {kind for use in uses[target.api] for name, kind in use.takes.items() if name == item.name}
             fitting = (
                 (proposal.source, proposal.output.port, kind)
                 for proposal in ranker.rank(target, item)
+                if item.name not in options or says[proposal.source] & set(split_terms(item.name))
                 for kind in _kinds(uses[proposal.source], proposal.output.port, wanted)
             )
             for source, port, kind in islice(fitting, _PROPOSED):
@@ -119,6 +121,16 @@ def _fitting(members: Mapping[str, Member], uses: Mapping[str, Sequence[Use]], a
                     source=source, port=port, target=target.api, parameter=item.name, label="weak",
                     evidence=(Evidence(tier="type", detail=detail),),
                 )  # fmt: skip
+
+
+def _options(member: Member) -> set[str]:
+    """Return the parameters that may be left out: what fits them by its kind alone is seldom what they mean."""
+    return {item.name.lstrip("*") for item in member.bundle.surface.parameters if item.default is not None}
+
+
+def _says(node: Node) -> set[str]:
+    """Return the words by which an API names what it gives."""
+    return set(split_terms(" ".join([node.api.rpartition(".")[2], *(output.text for output in node.outputs)])))
 
 
 def _kinds(uses: Sequence[Use], port: Port, wanted: set[Kind]) -> list[Kind]:

@@ -20,11 +20,15 @@ from tests.unit.generation.examples import candidate, example
 ARRAY = ("array", "real", "2")
 
 
-def member(api, names, prose, novel=True):
+def member(api, names, prose, novel=True, options=()):
     found = candidate(api, names=names)
     parameters = tuple(
-        KnownParameter(name=name, kind="positional_or_keyword", description=f"The {name} of it.") for name in names
-    )
+        KnownParameter(
+            name=name, kind="positional_or_keyword", description=f"The {name} of it.",
+            default="None" if name in options else None,
+        )
+        for name in names
+    )  # fmt: skip
     bundle = KnowledgeBundle(
         api=api, library="numpy", release="2", change="added", kind="function",
         surface=Surface(s_name=api, parameters=parameters, returns="the outcome"), exemplars=(), m_prose=prose,
@@ -145,6 +149,21 @@ def test_new_apis_are_joined_where_their_values_fit():
     assert ("numpy.unstack", "numpy.trace") in found.joined(["weak"])
     assert {edge.parameter for edge in found.edges} == {"x"}
     assert {subset.kind for subset in joins.draw(found, 10, seed=0)} == {"pair"}
+
+
+@pytest.mark.parametrize(("source", "joined"), [("numpy.mean", True), ("numpy.unstack", False)])
+def test_what_may_be_left_out_is_joined_only_to_what_gives_it_by_name(source, joined):
+    giver = member(source, ("x",), "Makes something of x.")
+    taker = member("numpy.var", ("a", "mean"), "Says how far the numbers of a lie apart.", options=("mean",))
+    call = "np.var(np.array([[1, 2]]), mean=np.array([[1.5]]))"
+    uses = {
+        source: [use(giver, f"import numpy as np\nnp.{source[6:]}(np.array([[1, 2]]))\n")],
+        "numpy.var": [use(taker, f"import numpy as np\n{call}\n")],
+    }
+    found = joins.join(joins.make_graph("numpy", (), ()), {source: giver, "numpy.var": taker}, uses)
+    edges = {(edge.source, edge.parameter) for edge in found.edges}
+    assert (source, "a") in edges
+    assert ((source, "mean") in edges) == joined
 
 
 def test_namesakes_are_no_subset():
