@@ -170,10 +170,41 @@ class Author:
             if draft.form != "plain":
                 raise Rejected("the result is no array")
             chosen = self.choose(draft)
-            inputs = [with_target(item, value) for item, value in zip(chosen.inputs, chosen.values, strict=True)]
-            self._finish(replace(draft, target="target"), Chosen(inputs=tuple(inputs), values=chosen.values))
         except Rejected as rejected:
             self.reasons[str(rejected)] += 1
+            return
+        ways = (self._masked, self._aimed) if "where" in self._added else (self._aimed,)
+        for way in ways:
+            try:
+                if self.taken["medium"] < QUOTA["medium"]:
+                    self._finish(*way(draft, chosen))
+            except Rejected as rejected:
+                self.reasons[str(rejected)] += 1
+
+    def _aimed(self, draft: Draft, chosen: Chosen) -> tuple[Draft, Chosen]:
+        """Let the result be written into a given array."""
+        inputs = [with_target(item, value) for item, value in zip(chosen.inputs, chosen.values, strict=True)]
+        return replace(draft, target="target"), Chosen(inputs=tuple(inputs), values=chosen.values)
+
+    def _masked(self, draft: Draft, chosen: Chosen) -> tuple[Draft, Chosen]:
+        """Let it be written at some places alone.
+
+        Raises:
+            Rejected: that is not what the mask does.
+        """
+        pairs = zip(chosen.inputs, chosen.values, strict=True)
+        inputs = [with_target(item, value, mask=number) for number, (item, value) in enumerate(pairs)]
+        masked = replace(draft, target="target", mask="mask")
+        task = self.task_of(masked, inputs)
+        answers = trials.answers_of(self.zygote, task)
+        if isinstance(answers, str):
+            raise Rejected(f"the reference does not run ({answers.split(':')[0]})")
+        found = Chosen(inputs=tuple(inputs), values=tuple(answer.value for answer in answers if answer.is_value))
+        meant = trials.answers_of(self.zygote, task, masked.by_hand())
+        told = task.model_copy(update={"expected": found.values})
+        if len(found.values) < len(inputs) or isinstance(meant, str) or not same_answers(told, meant):
+            raise Rejected("the mask is no choice of places")
+        return masked, found
 
     def _by_keyword(self, seed: Seed) -> Seed:
         """Pass what the change added by its keyword, so that it can be left out to see its effect."""
@@ -345,6 +376,11 @@ class Author:
             Rejected: an option that the task fixes, or the change itself, has no visible effect.
         """
         dropped: dict[str, str] = {"out": draft.reference(without="out")} if draft.target else {}
+        if draft.mask is not None:
+            dropped["where"] = draft.reference(without="where")
+            answers = trials.answers_of(self.zygote, task, dropped["where"])
+            if not isinstance(answers, str) and same_answers(task, answers):
+                raise Rejected("an option has no visible effect")
         for argument in draft.seed.arguments:
             if argument.keyword is None or not (argument.keyword in draft.fixed or argument.keyword in self._added):
                 continue

@@ -60,6 +60,8 @@ class Draft:
     """Whether a refusal by the library (a ValueError) is an answer: `refused`."""
     target: str | None = None
     """Name of the parameter that the result is written into (`out=`); its value is made per input."""
+    mask: str | None = None
+    """Name of the parameter that says where (`where=`), beside a target."""
 
     @property
     def difficulty(self) -> Literal["easy", "medium", "hard"]:
@@ -77,7 +79,7 @@ class Draft:
     @property
     def signature(self) -> str:
         """The `def` line."""
-        names = [free.name for free in self.free] + ([self.target] if self.target else [])
+        names = [*(free.name for free in self.free), *(name for name in (self.mask, self.target) if name)]
         return f"def solve({', '.join(names)}):"
 
     def reference(self, without: str | None = None) -> str:
@@ -85,8 +87,10 @@ class Draft:
         lines = [*self.seed.target_imports, *([""] if self.seed.target_imports else []), self.signature]
         call = self.plain(self.call(without))
         if self.target is not None:
-            keyword = "" if without == "out" else f"{', ' if self.seed.arguments else ''}out={self.target}"
-            lines += [f"    {call[:-1]}{keyword})", f"    return {self.target}"]
+            written = {"out": self.target, "where": self.mask}
+            keywords = [f"{name}={value}" for name, value in written.items() if value and name != without]
+            given = ", ".join([*([""] if self.seed.arguments and keywords else []), *keywords])
+            lines += [f"    {call[:-1]}{given})", f"    return {self.target}"]
         elif self.form == "object" and self.fields:
             body = ", ".join(f"{name!r}: found.{name}" for name in self.fields)
             value = f"{{{body}}}"
@@ -100,6 +104,11 @@ class Draft:
         else:
             lines.append(f"    return {call}")
         return "\n".join(guard(lines, self.signature) if self.guarded else lines) + "\n"
+
+    def by_hand(self) -> str:
+        """Return what a mask means, written out: the result where it is true, the target elsewhere."""
+        lines = [*self.seed.target_imports, self.signature]
+        return "\n".join([*lines, f"    return np.where({self.mask}, {self.call()}, {self.target})"]) + "\n"
 
     def plain(self, value: str) -> str:
         """Return an expression for the result as plain data, given one for the result."""
@@ -267,6 +276,8 @@ def required_values(draft: Draft) -> dict[str, str]:
     required.update({free.feeds: free.name for free in draft.free if free.feeds in changed & able})
     if draft.target is not None:
         required["out"] = draft.target
+    if draft.mask is not None:
+        required["where"] = draft.mask
     return required
 
 
@@ -302,7 +313,8 @@ def _plan(draft: Draft) -> Plan:
         keys = ", ".join(f"'{name}'" for name in draft.fields)
         result = f"Return a dictionary with the keys {keys}: the attributes of these names of the result."
     if draft.target is not None:
-        result = f"Let the library write the result directly into `{draft.target}`, then return `{draft.target}`."
+        into = f"`{draft.target}` where `{draft.mask}` is true, and nowhere else" if draft.mask else f"`{draft.target}`"
+        result = f"Let the library write the result directly into {into}, then return `{draft.target}`."
     if draft.step is not None:
         prefix = result.rstrip(".").removeprefix("Return ") if result else ""
         result = f"Finally, {draft.step.words}" + (f" (the result being {prefix})." if prefix else ".")
@@ -312,6 +324,7 @@ def _plan(draft: Draft) -> Plan:
         signature=draft.signature.removeprefix("def ").rstrip(":"),
         parameters={
             **{free.name: free.feeds for free in draft.free},
+            **({draft.mask: "an array of booleans of the shape of the result"} if draft.mask else {}),
             **({draft.target: "an array of the right shape and type"} if draft.target else {}),
         },
         fixed=draft.fixed,

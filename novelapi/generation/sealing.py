@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,16 +65,25 @@ class Chosen:
     """The answers, in the same order."""
 
 
-def with_target(item: TaskInput, value: Any) -> TaskInput:
-    """Add an empty array of the result's shape and type.
+def with_target(item: TaskInput, value: Any, *, mask: int | None = None) -> TaskInput:
+    """Add an empty array of the result's shape and type, and before it one of booleans if asked.
+
+    Args:
+        item: the input.
+        value: the result on it, as plain data.
+        mask: which places are left out, every third one from here on; null for no mask.
 
     Raises:
         Rejected: the result is no array of numbers.
     """
     if not isinstance(value, dict) or value.get("$") != "ndarray" or not isinstance(value["dtype"], str):
         raise Rejected("the result is no array")
-    text = f"np.zeros({tuple(value['shape'])}, dtype={value['dtype'].lstrip('<>|=')!r})"
-    return item.model_copy(update={"args": (*item.args, text)})
+    shape = tuple(value["shape"])
+    args = [f"np.zeros({shape}, dtype={value['dtype'].lstrip('<>|=')!r})"]
+    if mask is not None:
+        places = [number % 3 != mask % 3 for number in range(math.prod(shape))]
+        args.insert(0, f"np.array({places}){'' if len(shape) == 1 else f'.reshape({shape})'}")
+    return item.model_copy(update={"args": (*item.args, *args)})
 
 
 def same_answers(task: Task, answers: list[Answer]) -> bool:

@@ -30,7 +30,7 @@ from novelapi.records.task import Task
 
 STAGE = "stage3_tasks"
 REJECTED = "stage3_rejected"
-STAGE_VERSION = 12
+STAGE_VERSION = 13
 _CHUNK = 25
 
 Progress = Callable[[str], None]
