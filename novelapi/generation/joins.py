@@ -6,6 +6,7 @@ examples of their own where a value of the kind that one gave is of the kind tha
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -24,6 +25,9 @@ _PROPOSED = 4
 """Sources that are joined to one parameter where nothing was observed: those whose words fit it best."""
 _PAIRS = 10
 """One subset in so many is a pair."""
+_COMPUTED = re.compile(
+    r"\b(re-?calculat|re-?comput|pre-?calculat|pre-?comput|already (computed|calculated))", re.IGNORECASE
+)
 MOTIFS: tuple[Motif, ...] = ("pair", "chain", "fork", "collider")
 
 
@@ -85,7 +89,8 @@ def join(graph: ApiGraph, members: Mapping[str, Member], uses: Mapping[str, Sequ
             for use in uses.get(edge.target, ())
             for free in use.draft.free
         }
-        if {edge.source, edge.target} <= able and edge.parameter in slots:
+        joined = {edge.source, edge.target} <= able and edge.parameter in slots
+        if joined and edge.parameter not in _derived(members[edge.target]):
             edges[edge.key] = edge.model_copy(update={"label": "strong"})
     inputs: defaultdict[str, set[str]] = defaultdict(set)
     for edge in edges.values():
@@ -106,8 +111,10 @@ def _fitting(members: Mapping[str, Member], uses: Mapping[str, Sequence[Use]], a
     new = [_node(members[api], uses[api]) for api in sorted(able) if members[api].novel]
     ranker, says = Ranker(new), {node.api: _says(node) for node in new}
     for target in new:
-        options = _options(members[target.api])
+        options, derived = _options(members[target.api]), _derived(members[target.api])
         for item in target.inputs:
+            if item.name in derived:
+                continue
             wanted = {kind for use in uses[target.api] for name, kind in use.takes.items() if name == item.name}
             fitting = (
                 (proposal.source, proposal.output.port, kind)
@@ -126,6 +133,15 @@ def _fitting(members: Mapping[str, Member], uses: Mapping[str, Sequence[Use]], a
 def _options(member: Member) -> set[str]:
     """Return the parameters that may be left out: what fits them by its kind alone is seldom what they mean."""
     return {item.name.lstrip("*") for item in member.bundle.surface.parameters if item.default is not None}
+
+
+def _derived(member: Member) -> set[str]:
+    """Return the parameters that save a call to compute what follows from its other arguments.
+
+    The value of an earlier step would contradict them.
+    """
+    parameters = member.bundle.surface.parameters
+    return {item.name.lstrip("*") for item in parameters if _COMPUTED.search(item.description or "")}
 
 
 def _says(node: Node) -> set[str]:

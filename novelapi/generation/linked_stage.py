@@ -34,7 +34,7 @@ from novelapi.records.task import Task
 
 STAGE = "stage3_linked"
 REJECTED = "stage3_linked_rejected"
-STAGE_VERSION = 2
+STAGE_VERSION = 3
 
 Progress = Callable[[str], None]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from novelapi.filters.models import own, own_paths
@@ -11,7 +13,7 @@ from novelapi.generation.drafts import drafts_of
 from novelapi.generation.members import Member
 from novelapi.generation.mining import mine_example
 from novelapi.generation.uses import NO_DATA, Use, fits
-from novelapi.graph.model import Port
+from novelapi.graph.model import Edge, Evidence, Input, Node, Output, Port
 from novelapi.graph.subsets import Subset
 from novelapi.records.bundle import KnowledgeBundle, KnownParameter, Surface
 from novelapi.records.verdict import ErrorEvidence
@@ -164,6 +166,37 @@ def test_what_may_be_left_out_is_joined_only_to_what_gives_it_by_name(source, jo
     edges = {(edge.source, edge.parameter) for edge in found.edges}
     assert (source, "a") in edges
     assert ((source, "mean") in edges) == joined
+
+
+def test_what_follows_from_the_other_arguments_is_joined_to_nothing():
+    giver = member("numpy.mean", ("x",), "Makes something of x.")
+    taker = member("numpy.var", ("a", "mean"), "Says how far the numbers of a lie apart.", options=("mean",))
+    saved = taker.bundle.surface.parameters[1].model_copy(
+        update={"description": "The mean, to prevent its recalculation."}
+    )
+    surface = taker.bundle.surface.model_copy(update={"parameters": (taker.bundle.surface.parameters[0], saved)})
+    saving = replace(taker, bundle=taker.bundle.model_copy(update={"surface": surface}))
+    call = "np.var(np.array([[1, 2]]), mean=np.array([[1.5]]))"
+    uses = {
+        "numpy.mean": [use(giver, "import numpy as np\nnp.mean(np.array([[1, 2]]))\n")],
+        "numpy.var": [use(taker, f"import numpy as np\n{call}\n")],
+    }
+    seen = Edge(
+        source="numpy.mean", port=Port(), target="numpy.var", parameter="mean", label="strong",
+        evidence=(Evidence(tier="observed", detail="np.var(a, mean=np.mean(a))"),),
+    )  # fmt: skip
+    nodes = [
+        Node(api="numpy.mean", novel=True, outputs=(Output(port=Port()),)),
+        Node(api="numpy.var", novel=True, inputs=(Input(name="mean"),)),
+    ]
+    library = joins.make_graph("numpy", nodes, [seen])
+
+    def joined(target):
+        found = joins.join(library, {"numpy.mean": giver, "numpy.var": target}, uses)
+        return {edge.parameter for edge in found.edges}
+
+    assert joined(taker) == {"a", "mean", "x"}
+    assert joined(saving) == {"a", "x"}
 
 
 def test_namesakes_are_no_subset():
