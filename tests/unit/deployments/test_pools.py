@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
-from deployments.pools import pools, read_template
+from deployments.entries import PREFECT_YAML
+from deployments.pools import job_template, pools, read_template
+from novelapi.settings import load_settings
 
 CONTAINERS = ("gpu-docker", "gpu-kubernetes")
 
@@ -31,3 +35,21 @@ def test_a_container_starts_its_own_server_and_mounts_the_run_folder(name):
 @pytest.mark.parametrize(("kind", "types"), [("vllm", ["process", "vllm"]), ("docker", ["process", "docker"])])
 def test_only_the_pool_gpu_depends_on_the_kind_of_workers(kind, types):
     assert [pool.type for pool in pools(kind)] == types
+
+
+@pytest.mark.parametrize("pool", pools(), ids=lambda pool: pool.name)
+def test_processes_work_in_the_checkout_that_was_deployed(pool):
+    properties = job_template(pool)["variables"]["properties"]
+    assert properties["working_dir"]["default"] == str(Path(__file__).parents[3])
+
+
+@pytest.mark.parametrize("pool", pools("docker")[1:] + pools("kubernetes")[1:], ids=lambda pool: pool.type)
+def test_a_container_is_told_no_folder_of_the_host(pool):
+    text = json.dumps(job_template(pool))
+    assert str(Path(__file__).parents[3]) not in text
+    assert str(load_settings().home_dir) not in text
+    assert '"NOVELAPI_HOME": "/srv/novelapi/data"' in text
+
+
+def test_no_run_fetches_code():
+    assert yaml.safe_load(PREFECT_YAML.read_text())["pull"] == [], "a container has no folder of the host to work in"
