@@ -30,7 +30,7 @@ class Installation:
     """Runs commands in a run folder of their own."""
 
     def __init__(self, home: Path, index: str) -> None:
-        self.home = home
+        self.home, self.index = home, index
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "PIP_", "UV_"))}
         self.environment = kept | {
             "NOVELAPI_HOME": str(home),
@@ -60,11 +60,11 @@ class Installation:
         return document
 
     @contextmanager
-    def worker(self, pool: str) -> Iterator[subprocess.Popen]:
+    def worker(self, pool: str, *options: str) -> Iterator[subprocess.Popen]:
         """Run a worker until the body ends."""
         with (self.home / "worker.log").open("wb") as log:
             worker = subprocess.Popen(
-                [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool],
+                [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, *options],
                 cwd=CHECKOUT,
                 env=self.environment,
                 stdout=log,

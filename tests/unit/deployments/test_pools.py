@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from deployments.entries import PREFECT_YAML
-from deployments.pools import job_template, pools, read_template
+from deployments.pools import RUN_ENVIRONMENT, job_template, pools, read_template
 from novelapi.settings import load_settings
 
 CONTAINERS = ("gpu-docker", "gpu-kubernetes")
@@ -49,6 +50,18 @@ def test_a_container_is_told_no_folder_of_the_host(pool):
     assert str(Path(__file__).parents[3]) not in text
     assert str(load_settings().home_dir) not in text
     assert '"NOVELAPI_HOME": "/srv/novelapi/data"' in text
+
+
+@pytest.mark.parametrize(("kind", "worker"), [("docker", "DockerWorker"), ("kubernetes", "KubernetesWorker")])
+def test_the_worker_understands_what_the_template_says(kind, worker):
+    """With the environment of a block added to the pool's own."""
+    package = pytest.importorskip(f"prefect_{kind}.worker", reason=f"prefect-{kind} is not installed")
+    configuration = getattr(package, worker).job_configuration
+    template = job_template(pools(kind)[1])
+    assert set(template["job_configuration"]) <= set(configuration.model_fields)
+    values = {"env": {"NOVELAPI_SERVE": "{}"}}
+    read = asyncio.run(configuration.from_template_and_values(template, values, client=object()))
+    assert read.env == {"NOVELAPI_SERVE": "{}", "NOVELAPI_HOME": "/srv/novelapi/data", **RUN_ENVIRONMENT}
 
 
 def test_no_run_fetches_code():
