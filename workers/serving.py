@@ -33,13 +33,24 @@ POLL_S = 0.5
 STOP_GRACE_S = 20.0
 WARM_UP_TIMEOUT_S = 600.0
 
+CORRECT = "correct the job variable `model`, which the block vllm-server holds"
 REASONS = (
-    ("out of memory", "the accelerator is out of memory: lower --gpu-memory-utilization or --max-model-len"),
-    ("No available memory for the cache blocks", "no memory is left for the cache: lower --max-model-len"),
-    ("is larger than the maximum number of tokens", "the context does not fit: lower --max-model-len"),
-    ("is not a local folder and is not a valid model", "there is no such model: correct the job variable `model`"),
-    ("does not appear to have a file named", "the model's folder is incomplete: correct the job variable `model`"),
-    ("Repository Not Found", "there is no such model: correct the job variable `model`"),
+    ("not enough GPU memory", "the model does not fit on the accelerator: quantise it, or add --tensor-parallel-size"),
+    (
+        "utilization or reduce GPU memory used by other processes",
+        "another process holds the accelerator's memory: end it, or lower --gpu-memory-utilization",
+    ),
+    ("out of memory", "the accelerator is out of memory: lower --gpu-memory-utilization or --max-num-seqs"),
+    (
+        "No available memory for the cache blocks",
+        "no memory is left for the cache: raise --gpu-memory-utilization (on a CPU VLLM_CPU_KVCACHE_SPACE)",
+    ),
+    ("larger than the available KV cache memory", "the context does not fit into the cache: lower --max-model-len"),
+    ("greater than the derived max_model_len", "the model's own context is shorter: lower --max-model-len"),
+    ("Cannot find any model weights", f"the model's folder holds no weights: {CORRECT}"),
+    ("is not a local folder and is not a valid model", f"there is no such model: {CORRECT}"),
+    ("does not appear to have a file named", f"the model's folder is incomplete: {CORRECT}"),
+    ("Repository Not Found", f"there is no such model: {CORRECT}"),
     ("not supported for now", "vLLM does not support this architecture: choose another model"),
     ("No space left on device", "the disk is full: free space"),
 )
