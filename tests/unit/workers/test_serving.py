@@ -188,6 +188,62 @@ def test_only_the_last_start_of_a_log_is_explained(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        (
+            (
+                "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 260.00 MiB. GPU 0 has a total capacity of 23.6 GiB"
+                " of which 145.88 MiB is free."
+            ),
+            "lower --gpu-memory-utilization or --max-num-seqs",
+        ),
+        (
+            (
+                "Failed to load model - not enough GPU memory. Try lowering --gpu-memory-utilization to free memory for weights,"
+                " increasing --tensor-parallel-size, or using --quantization. (original error: CUDA out of memory. Tried ...)"
+            ),
+            "quantise it, or add --tensor-parallel-size",
+        ),
+        (
+            (
+                "CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please try lowering"
+                " `max_num_seqs` or `gpu_memory_utilization` when initializing the engine."
+            ),
+            "lower --gpu-memory-utilization or --max-num-seqs",
+        ),
+        (
+            (
+                "ValueError: Free memory on device cuda:0 (3.1/23.6 GiB) on startup is less than desired GPU memory utilization"
+                " (0.92, 21.7 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes."
+            ),
+            "another process holds the accelerator's memory: end it",
+        ),
+        (
+            (
+                "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when"
+                " initializing the engine (this flag also controls CPU memory reservation on the CPU backend, despite its name)."
+            ),
+            "raise --gpu-memory-utilization",
+        ),
+        (
+            (
+                "ValueError: To serve at least one request with the model's max seq len (32768), (1.75 GiB KV cache is needed,"
+                " which is larger than the available KV cache memory (0.9 GiB)."
+            ),
+            "does not fit into the cache: lower --max-model-len",
+        ),
+    ],
+)
+def test_memory_that_runs_out_is_explained_from_the_words_of_vllm(tmp_path, said, remedy):
+    """Texts of vLLM 0.32; of an accelerator, they were read in its source and not seen on one."""
+    log = tmp_path / "log"
+    log.write_text(
+        f"--- start a\n(EngineCore pid=7) ERROR 11-22 {said}\nRuntimeError: Engine core initialization failed.\n"
+    )
+    assert remedy in explain(log)
+
+
+@pytest.mark.parametrize(
     ("field", "value"),
     [
         ("model", "b"),
