@@ -52,9 +52,16 @@ REASONS = (
     ("does not appear to have a file named", f"the model's folder is incomplete: {CORRECT}"),
     ("Repository Not Found", f"there is no such model: {CORRECT}"),
     ("not supported for now", "vLLM does not support this architecture: choose another model"),
+    ("does not recognize this architecture", "transformers does not know this architecture: choose another model"),
     ("No space left on device", "the disk is full: free space"),
 )
 """What vLLM's log says, and what to do about it."""
+
+REFUSED = "Value error, "
+"""What pydantic writes before the reason; the line that names the error only counts."""
+
+NOISE = (" INFO ", " WARNING ", "Engine core initialization failed")
+"""In lines that speak of errors and tell no reason."""
 
 
 class ServeSpec(Record):
@@ -301,8 +308,9 @@ def explain(log: Path) -> str:
     for sign, remedy in REASONS:
         if sign in text:
             return remedy
-    errors = [line for line in lines if "Error" in line]
-    return " ".join((errors or lines or ["it printed nothing"])[-1].split())[:300]
+    refused = [line.partition(REFUSED)[2] for line in lines if REFUSED in line]
+    errors = [line for line in lines if "Error" in line and not any(noise in line for noise in NOISE)]
+    return " ".join((refused or errors or lines or ["it printed nothing"])[-1].split())[:300]
 
 
 def post(url: str, body: dict[str, Any], timeout_s: float) -> bytes:

@@ -187,6 +187,18 @@ def test_only_the_last_start_of_a_log_is_explained(tmp_path):
     assert explain(log) == "ValueError: strange"
 
 
+def test_a_reason_that_no_table_knows_is_the_line_that_tells_it(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(
+        "--- start a\n"
+        "(APIServer pid=1) WARNING 11-22 This can cause errors like `OSError: [Errno 24] Too many open files`.\n"
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
+        "  Value error, the moon is in the wrong quarter [type=value_error]\n"
+        "RuntimeError: Engine core initialization failed. See root cause above.\n"
+    )
+    assert explain(log) == "the moon is in the wrong quarter [type=value_error]"
+
+
 @pytest.mark.parametrize(
     ("said", "remedy"),
     [
