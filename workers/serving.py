@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -115,6 +116,7 @@ class VLLMServer:
         self.spec = spec
         self._layout = layout
         self._guard: subprocess.Popen[bytes] | None = None
+        self._given_up = threading.Event()
         self.url = ""
 
     @property
@@ -166,6 +168,10 @@ class VLLMServer:
             raise
         return self.url
 
+    def give_up(self) -> None:
+        """End a start that is under way in another thread: it raises and leaves no process behind."""
+        self._given_up.set()
+
     def is_healthy(self) -> bool:
         """Tell whether the server still answers."""
         return (
@@ -210,7 +216,8 @@ class VLLMServer:
                     f"vLLM did not answer within {self.spec.start_timeout_s:.0f} s: raise the job variable "
                     f"`start_timeout_s`, or read {self.log}"
                 )
-            time.sleep(POLL_S)
+            if self._given_up.wait(POLL_S):
+                raise NovelApiError(f"the start of {self.spec.model} was given up: its worker is stopping")
 
     def _warm_up(self) -> None:
         body = {"model": self.spec.name, "prompt": "x", "max_tokens": 1}

@@ -123,7 +123,8 @@ class VLLMWorker(ProcessWorker):
                 await anyio.to_thread.run_sync(lambda: self._warm.release(keep=ended_well))
 
     async def teardown(self, *exc_info: Any) -> None:
-        """Stop the server with the worker."""
+        """Stop the server with the worker, which does not wait for one that still starts."""
+        self._warm.give_up()
         try:
             await super().teardown(*exc_info)
         finally:

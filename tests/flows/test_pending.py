@@ -74,6 +74,24 @@ def test_a_run_that_waits_for_its_model_server_ends_when_its_worker_is_killed(im
     wait_for(lambda: not session_members(guard), seconds=60)
 
 
+def test_a_worker_that_is_stopped_while_its_model_server_starts_does_not_wait_for_it(impatient, served, state_of):
+    from blocks.vllm_server import VLLMServer
+
+    block = VLLMServer.load(served("mute", start_timeout_s=600))
+    serving = impatient / "prefect" / "serving"
+    with worker(impatient, "gpu", PREFECT_FLOWS_HEARTBEAT_FREQUENCY=str(BEAT_S)) as gpu:
+        run = begin(block, "stopped")
+        wait_for(lambda: list(serving.glob("*.json")))
+        (state,) = serving.glob("*.json")
+        guard = json.loads(state.read_text())["process"]["pid"]
+        gpu.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        gpu.wait(timeout=55)
+        print(f"ended after {time.monotonic() - began:.0f} s")
+    assert not session_members(guard)
+    wait_for(lambda: state_of(run).is_final(), seconds=BEAT_S + SILENCE_S + 60)
+
+
 def test_a_run_that_a_worker_took_and_never_began_ends(impatient, served, state_of):
     from prefect.client.orchestration import get_client
     from prefect.states import Pending

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -95,6 +96,25 @@ def test_a_refused_model_is_one_line_with_the_remedy(serve, layout, model, messa
 def test_a_server_that_never_answers_is_stopped_in_time(serve):
     with pytest.raises(NovelApiError, match="start_timeout_s"):
         serve("mute", start_timeout_s=1)
+
+
+def test_a_start_that_is_given_up_leaves_no_process(program, layout):
+    server = VLLMServer(ServeSpec(model="mute", name="tiny", program=program), layout)
+    found = []
+
+    def start():
+        with pytest.raises(NovelApiError, match="its worker is stopping"):
+            server.start()
+        found.append("ended")
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    while not server.state.exists():
+        time.sleep(0.05)
+    guard = json.loads(server.state.read_text())["process"]["pid"]
+    server.give_up()
+    thread.join(60)
+    assert (found, session_members(guard)) == (["ended"], [])
 
 
 def test_a_missing_program_names_the_script_that_builds_it(layout):
