@@ -143,6 +143,7 @@ def test_a_grid_whose_cells_run_in_containers_beside_a_real_vllm(tmp_path, folde
                 'conditions=["baseline", "full"]', "limit=2",
             )  # fmt: skip
             print(f"completed after {time.monotonic() - began:.0f} s")
+    assert "Downloading flow code" not in (tmp_path / "host" / "worker.log").read_text(), "gigabytes, at each run"
     (results,) = folder.glob("results/*/oracle-full/results.jsonl")
     assert results.read_text().splitlines()
     assert results.stat().st_uid == USER

@@ -30,9 +30,10 @@ def rows(home, experiment, cell):
 
 
 def test_a_grid_runs_on_a_worker_process(deployed):
-    with worker(deployed, "cpu"):
+    with worker(deployed, "cpu") as cpu:
         run = finish(start("paper-grid/paper-grid", group="numpy", conditions=["baseline", "full"]))
     assert run.state.is_completed(), run.state
+    assert "Downloading flow code" not in cpu.log.read_text()
     assert executed(deployed).count("cell numpy-copy oracle-full") == 1
 
 

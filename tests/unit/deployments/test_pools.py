@@ -64,5 +64,7 @@ def test_the_worker_understands_what_the_template_says(kind, worker):
     assert read.env == {"NOVELAPI_SERVE": "{}", "NOVELAPI_HOME": "/srv/novelapi/data", **RUN_ENVIRONMENT}
 
 
-def test_no_run_fetches_code():
-    assert yaml.safe_load(PREFECT_YAML.read_text())["pull"] == [], "a container has no folder of the host to work in"
+def test_a_run_stays_where_it_was_started():
+    """A folder of the host means nothing in a container; without any step Prefect copies the whole folder."""
+    (step,) = yaml.safe_load(PREFECT_YAML.read_text())["pull"]
+    assert step == {"prefect.deployments.steps.set_working_directory": {"directory": "."}}
