@@ -23,6 +23,7 @@ from tests.fakes.package_index import NAME
 from tests.fakes.served_model import ENVIRONMENT, MODEL
 
 IMAGE = os.environ.get("NOVELAPI_TEST_IMAGE", "")
+SHORT = ("--override-generation-config", '{"max_new_tokens": 48}')  # random weights never end by themselves
 HOME = "/srv/novelapi/data"
 USER = 1000
 BLOCK = """
@@ -131,7 +132,7 @@ def test_a_grid_whose_cells_run_in_containers_beside_a_real_vllm(tmp_path, folde
         served = {
             "model": f"{HOME}/model",
             "served_name": "tiny-model",
-            "serve_arguments": ["--dtype", "float32", "--max-model-len", "8192", "--enforce-eager"],
+            "serve_arguments": ["--dtype", "float32", "--max-model-len", "8192", "--enforce-eager", *SHORT],
             "serve_environment": ENVIRONMENT,
         }
         call("python", "-c", BLOCK, json.dumps(served), PREFECT_API_URL=api)
