@@ -71,7 +71,8 @@ def begin(folder):
         return names[-1]
 
     yield start
-    for name in names:
+    jobs = docker("ps", "-aq", "--filter", f"volume={folder}").split()  # those of the pool, too
+    for name in {*names, *jobs}:
         subprocess.run(["docker", "rm", "-f", name], capture_output=True, check=False)
 
 
