@@ -51,6 +51,8 @@ REASONS = (
     ("Cannot find any model weights", f"the model's folder holds no weights: {CORRECT}"),
     ("is not a local folder and is not a valid model", f"there is no such model: {CORRECT}"),
     ("does not appear to have a file named", f"the model's folder is incomplete: {CORRECT}"),
+    ("Repo id must be in the form", f"there is no such model: {CORRECT}"),
+    ("find them in the cached files", f"the model is not here, and its hub does not answer: fetch it, or {CORRECT}"),
     ("Repository Not Found", f"there is no such model: {CORRECT}"),
     ("not supported for now", "vLLM does not support this architecture: choose another model"),
     ("does not recognize this architecture", "transformers does not know this architecture: choose another model"),

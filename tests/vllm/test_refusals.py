@@ -80,6 +80,10 @@ def test_a_folder_that_does_not_exist(tmp_path):
     assert "there is no such model" in refusal(tmp_path / "nowhere", tmp_path)
 
 
+def test_a_model_on_a_hub_that_does_not_answer(tmp_path):
+    assert "its hub does not answer" in refusal("nobody/no-such-model", tmp_path)
+
+
 def test_a_context_that_is_longer_than_the_model_s_own(good, tmp_path):
     assert "lower --max-model-len" in refusal(good, tmp_path, "--max-model-len", "4096")
 
