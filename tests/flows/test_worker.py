@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -93,6 +94,49 @@ def test_two_runs_on_the_pool_gpu_get_their_tokens_from_one_real_vllm(deployed, 
         "a warm-up, then four rows in each of four cells"
     )
     assert all(row["text"] for cell in ("oracle-baseline", "oracle-e") for row in rows(deployed, "real", cell))
+
+
+@pytest.mark.vllm
+@pytest.mark.timeout(3000)
+@pytest.mark.skipif(not PROGRAM.exists(), reason=NO_PROGRAM)
+def test_what_the_real_vllm_refuses_ends_its_run_and_the_worker_goes_on(deployed, tmp_path):
+    from prefect.deployments import run_deployment
+
+    from blocks.vllm_server import VLLMServer
+
+    def save(name, folder):
+        block = VLLMServer(
+            model=str(folder),
+            served_name="tiny-model",
+            program=str(PROGRAM),
+            serve_arguments=list(ARGUMENTS),
+            serve_environment=ENVIRONMENT,
+        )
+        block.save(name, overwrite=True)
+        return block
+
+    good = save("good", build_model(tmp_path / "good"))
+    shutil.copytree(tmp_path / "good", tmp_path / "strange")
+    settings = tmp_path / "strange" / "config.json"
+    settings.write_text(settings.read_text().replace("Qwen2ForCausalLM", "StrangeForCausalLM"))
+    save("strange", tmp_path / "strange")
+    parameters = {
+        "experiment": "good",
+        "cells": [cell_of(good, "good", "full").to_row()],
+        "access": ModelAccess(revision=good.revision()).to_row(),
+    }
+    with worker(deployed, "cpu"), worker(deployed, "gpu"):
+        grid = {"group": "numpy", "model": "tiny-model", "conditions": ["full"]}
+        refused = start("paper-grid/paper-grid", server="strange", **grid)
+        state = finish(refused, seconds=1000).state
+        print(state.message)
+        assert state.is_failed()
+        assert "vLLM does not support this architecture: choose another model" in state.message
+        assert "\n" not in state.message
+        variables = good.job_variables()
+        run = run_deployment("cell/cell", parameters=parameters, job_variables=variables, timeout=0)
+        assert finish(run, seconds=1000).state.is_completed()
+    assert rows(deployed, "good", "oracle-full")[0]["text"]
 
 
 def test_a_refused_model_ends_the_run_with_one_line_and_the_remedy(deployed, served):
