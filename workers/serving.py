@@ -52,6 +52,10 @@ REASONS = (
     ("is not a local folder and is not a valid model", f"there is no such model: {CORRECT}"),
     ("does not appear to have a file named", f"the model's folder is incomplete: {CORRECT}"),
     ("Repo id must be in the form", f"there is no such model: {CORRECT}"),
+    (
+        "snapshot folder for the specified revision on the local disk",
+        f"the model is not here, and its hub does not answer: fetch it, or {CORRECT}",
+    ),
     ("find them in the cached files", f"the model is not here, and its hub does not answer: fetch it, or {CORRECT}"),
     ("Repository Not Found", f"there is no such model: {CORRECT}"),
     ("not supported for now", "vLLM does not support this architecture: choose another model"),
