@@ -15,6 +15,9 @@ from novelapi.records.request import ModelAccess
 if TYPE_CHECKING:
     from novelapi.ports import Completer
 
+ELSEWHERE = "http://a-server-on-the-pool-gpu.invalid/v1"
+"""Address of a model that is served beside another run: it is opened to be described, and asked by mistake only."""
+
 
 class ModelEndpoint(Block):
     """Where a model answers, and the key that opens it; the server keeps the key encrypted."""
@@ -63,7 +66,7 @@ def open_completer(model: str, access: ModelAccess) -> Completer:
 
     completer = open_model(
         model,
-        base_url=access.base_url,
+        base_url=ELSEWHERE if access.elsewhere else access.base_url,
         revision=access.revision,
         profile=read_profile(Path(access.profile)) if access.profile else None,
         window=access.window,
@@ -83,9 +86,8 @@ def open_strong(access: ModelAccess) -> Completer | None:
     """
     if access.strong_model is None:
         return None
-    own = access.model_copy(
-        update={"base_url": access.strong_base_url, "profile": None, "block": None, "revision": None, "window": None}
-    )
+    others = {"profile": None, "block": None, "revision": None, "window": None, "elsewhere": False}
+    own = access.model_copy(update={"base_url": access.strong_base_url, **others})
     return open_completer(access.strong_model, own)
 
 

@@ -25,7 +25,12 @@ from novelapi.errors import PrerequisiteError
 HEARTBEAT_S = 180
 """Prefect's default interval between two heartbeats of a flow run."""
 
-TERMINAL = ("Completed", "Failed", "Crashed", "Cancelled")
+PENDING_S = {"vllm": 600, "docker": 2400, "kubernetes": 2400}
+"""Seconds from the moment a worker took a run to its first heartbeat; a container's image may have to be fetched."""
+
+HEARTBEAT = "prefect.flow-run.heartbeat"
+TERMINAL = ("Completed", "Failed", "TimedOut", "Crashed", "Cancelled")
+GIVEN_BACK = ("Scheduled", "Late", "AwaitingRetry", "AwaitingConcurrencySlot", "Paused", "Suspended", "Resuming")
 
 
 def apply(gpu: GpuKind = "vllm") -> dict[str, list[str]]:
@@ -42,8 +47,11 @@ def apply(gpu: GpuKind = "vllm") -> dict[str, list[str]]:
     return {"pools": [pool.name for pool in wanted], "queues": queues, "blocks": register_blocks()}
 
 
-def apply_automations() -> list[str]:
+def apply_automations(gpu: GpuKind = "vllm") -> list[str]:
     """Create or update the automations; return their names.
+
+    Args:
+        gpu: kind of workers of the pool `gpu`.
 
     Raises:
         PrerequisiteError: the deployment `library` does not exist yet.
@@ -53,7 +61,7 @@ def apply_automations() -> list[str]:
             library = client.read_deployment_by_name("library/library")
         except ObjectNotFound as error:
             raise PrerequisiteError("the deployment library/library is missing: run `novelapi deploy`") from error
-        automations = [build_on_release(library.id), zombie_runs()]
+        automations = [build_on_release(library.id), zombie_runs(), stuck_runs(gpu)]
         for automation in automations:
             found = client.read_automations_by_name(automation.name)
             for old in found[1:]:
@@ -88,21 +96,40 @@ def zombie_runs() -> AutomationCore:
     return AutomationCore(
         name="zombie-runs",
         description="A flow run without heartbeats is dead: kill -9, power loss, lost machine.",
-        trigger=EventTrigger(
-            match={"prefect.resource.id": "prefect.flow-run.*"},
-            after={"prefect.flow-run.heartbeat"},
-            expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{state}" for state in TERMINAL)},
-            for_each={"prefect.resource.id"},
-            posture=Posture.Proactive,
-            threshold=1,
-            within=timedelta(seconds=3 * HEARTBEAT_S),
-        ),
-        actions=[
-            ChangeFlowRunState(
-                state=StateType.CRASHED, name="Crashed", message="No heartbeat: the process died. Start the run again."
-            )
-        ],
+        trigger=_silence(after={HEARTBEAT}, states=TERMINAL, seconds=3 * HEARTBEAT_S),
+        actions=[_crashed("No heartbeat: the process died. Start the run again.")],
     )
+
+
+def stuck_runs(gpu: GpuKind) -> AutomationCore:
+    """Return the automation that marks a run as crashed when a worker took it and nothing came after that."""
+    return AutomationCore(
+        name="stuck-runs",
+        description="A flow run that stays Pending has lost its worker before its first heartbeat.",
+        trigger=_silence(
+            after={"prefect.flow-run.Pending"},
+            states=("Running", "Cancelling", *GIVEN_BACK, *TERMINAL),
+            seconds=PENDING_S[gpu],
+        ),
+        actions=[_crashed("Never begun: the worker that took it died. Start worker and run again.")],
+    )
+
+
+def _silence(*, after: set[str], states: tuple[str, ...], seconds: float) -> EventTrigger:
+    """Return a trigger for a flow run of which, after an event, neither heartbeat nor one of the states is heard."""
+    return EventTrigger(
+        match={"prefect.resource.id": "prefect.flow-run.*"},
+        after=after,
+        expect={HEARTBEAT, *(f"prefect.flow-run.{state}" for state in states)},
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=timedelta(seconds=seconds),
+    )
+
+
+def _crashed(message: str) -> ChangeFlowRunState:
+    return ChangeFlowRunState(state=StateType.CRASHED, name="Crashed", message=message)
 
 
 def _apply_pool(client: SyncPrefectClient, pool: Pool) -> None:

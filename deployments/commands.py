@@ -36,9 +36,10 @@ def deploy(
         from deployments.verify import verify
 
         names = verify()
-        done = {"server": [str(url)], **apply(cast("GpuKind", gpu))}
+        kind = cast("GpuKind", gpu)
+        done = {"server": [str(url)], **apply(kind)}
         deploy_all()
-        done |= {"deployments": [f"{name}/{name}" for name in names], "automations": apply_automations()}
+        done |= {"deployments": [f"{name}/{name}" for name in names], "automations": apply_automations(kind)}
     emit(done, describe, as_json)
 
 

@@ -69,6 +69,9 @@ GpuKind = Literal["vllm", "docker", "kubernetes"]
 IMAGE_HOME = "/srv/novelapi/data"
 """Run folder inside the image; the job templates mount the shared one there."""
 
+CHECKOUT = Path(__file__).resolve().parent.parent
+"""Where processes work: the flows, and the file `.env`."""
+
 
 def pools(gpu: GpuKind = "vllm") -> tuple[Pool, ...]:
     """Return the pools, with the given kind of workers for the pool `gpu`."""
@@ -90,7 +93,10 @@ def job_template(pool: Pool) -> dict[str, Any]:
         template = ProcessWorker.get_default_base_job_template()
     else:
         template, home = read_template(f"{pool.name}-{pool.type}"), IMAGE_HOME
-    template["variables"]["properties"]["env"]["default"] = RUN_ENVIRONMENT | {"NOVELAPI_HOME": home}
+    properties = template["variables"]["properties"]
+    if "working_dir" in properties:
+        properties["working_dir"]["default"] = str(CHECKOUT)
+    properties["env"]["default"] = RUN_ENVIRONMENT | {"NOVELAPI_HOME": home}
     return template
 
 

@@ -22,3 +22,4 @@ def configure_logging() -> None:
     """Choose the console's configuration; must be called before Prefect is imported."""
     os.environ["PREFECT_LOGGING_SETTINGS_PATH"] = str(LOGGING)
     os.environ["PREFECT_LOGGING_EXTRA_LOGGERS"] = "novelapi"
+    logging.raiseExceptions = False  # a server that takes no lines is told where a flow needs it, not once per batch

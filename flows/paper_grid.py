@@ -83,7 +83,7 @@ def run_paper_grid(
     if server is not None:
         access = pinned(server, access)
         build_instance_on_server(server, {**wanted, "from_stage": from_stage, "access": access.to_row()})
-        from_stage = None
+        access, from_stage = access.model_copy(update={"elsewhere": True}), None
     built = build_instance(**wanted, from_stage=from_stage, access=access)
     if not built.instance.counts.get("tasks", 1):
         raise NovelApiError(

@@ -82,7 +82,8 @@ def run_cells_on_server(server: str, experiment: str, cells: list[Cell], access:
         return CellsDone(cells=[before[key] for key in keys], work=Work(cached=len(cells)))
     progress.info("%s: %d of %d cells go to the pool gpu", experiment, len(cells) - len(before), len(cells))
     rows = [cell.to_row() for cell in cells]
-    parameters = {"experiment": experiment, "cells": rows, "access": access.to_row(), "jobs": jobs}
+    there = access.model_copy(update={"elsewhere": False})
+    parameters = {"experiment": experiment, "cells": rows, "access": there.to_row(), "jobs": jobs}
     reason = message_of(run_beside(server, "cell", parameters))
     after = find_finished(keys)
     return CellsDone(

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from novelapi.errors import PrerequisiteError
+from novelapi.errors import NovelApiError, PrerequisiteError
 from novelapi.jsonl import write_text
 from novelapi.layout import Layout
 from novelapi.processes import ProcessIdentity, identify, is_alive, stop
@@ -162,7 +162,11 @@ def _spawn(layout: Layout) -> LocalServer:
     if process is None:
         raise PrerequisiteError(f"the local Prefect server ended at once: read {layout.server_log}")
     server = LocalServer(process=process, url=url, home=_home(layout))
-    write_text(layout.server_state, server.model_dump_json() + "\n")
+    try:
+        write_text(layout.server_state, server.model_dump_json() + "\n")
+    except NovelApiError:
+        stop(process)  # nobody would find it again
+        raise
     return server
 
 

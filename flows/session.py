@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +14,15 @@ from flows.console import configure_logging
 from novelapi.errors import NothingNewError, NovelApiError, PartialError, PrerequisiteError
 from novelapi.records.base import Record
 from novelapi.records.request import DIRECT, ModelAccess
+from novelapi.settings import load_settings
 
 if TYPE_CHECKING:
     from flows._runs import GridDone, LibraryBuild
 
 R = TypeVar("R")
+
+LITTLE_SPACE = 1 << 20
+"""Bytes below which a server's database can no longer grow."""
 
 
 def build_group(group: str, options: dict[str, Any], *, access: ModelAccess, dry_run: bool, as_json: bool) -> None:
@@ -137,8 +142,19 @@ def prefect_session(dry: bool) -> Iterator[str | None]:
     try:
         yield url
     except (HTTPError, PrefectException) as error:
-        text = " ".join(str(error).split())[:300]
-        raise NovelApiError(f"the Prefect server at {url} failed: {text}; run the same command again") from error
+        raise NovelApiError(server_failed(url, error)) from error
+
+
+def server_failed(url: str | None, error: Exception) -> str:
+    """Return why the Prefect server refused a request, and what to do.
+
+    The local one keeps its database in the run folder, and says of a full disk only that something went wrong.
+    """
+    home = load_settings().home_dir
+    if shutil.disk_usage(home).free < LITTLE_SPACE:
+        return f"the disk is full ({home}), and the Prefect server with it: free space, then run the same command again"
+    text = " ".join(str(error).split())[:300]
+    return f"the Prefect server at {url} failed: {text}; run the same command again"
 
 
 def check_models(model: str, access: ModelAccess) -> None:

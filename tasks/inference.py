@@ -37,7 +37,7 @@ def check_model(model: str, access: ModelAccess) -> None:
         UnknownNameError: it has no such model.
     """
     check = getattr(completer(model, access.model_copy(update=UNMETERED)), "check", None)
-    if check is not None and not access.offline:
+    if check is not None and not (access.offline or access.elsewhere):
         check()
 
 
@@ -86,7 +86,8 @@ def known_window(model: str, access: ModelAccess) -> ModelAccess:
     """
     asked = completer(model, access.model_copy(update={**UNMETERED, "offline": False, "window": None}))
     with CompletionCache(run_layout().completions / "cache.sqlite") as cache:
-        return access.model_copy(update={"window": stated_window(asked, cache, offline=access.offline)})
+        recorded = access.offline or access.elsewhere
+        return access.model_copy(update={"window": stated_window(asked, cache, offline=recorded)})
 
 
 @task(

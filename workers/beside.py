@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 from pydantic import ValidationError
@@ -49,7 +50,8 @@ def run_beside(command: list[str], spec: ServeSpec | None, layout: Layout) -> in
     program = spec.program or shutil.which("vllm") or str(layout.serve_env / "bin" / "vllm")
     server = VLLMServer(spec.model_copy(update={"program": program}), layout)
     try:
-        served = {"OPENAI_BASE_URL": server.start(), "NOVELAPI_SERVED_MODEL": spec.name}
+        with _alive(load_settings().worker_flow_run):
+            served = {"OPENAI_BASE_URL": server.start(), "NOVELAPI_SERVED_MODEL": spec.name}
         return subprocess.run(command, check=False, env={**os.environ, **served}).returncode
     finally:
         server.stop()
@@ -64,6 +66,15 @@ def main(argv: list[str]) -> int:
     except NovelApiError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
+
+
+def _alive(flow_run: str | None) -> AbstractContextManager[None]:
+    """Return what keeps a waiting flow run from being taken for dead, where there is one."""
+    if flow_run is None:
+        return nullcontext()
+    from workers.signs import signs_of_life
+
+    return signs_of_life(flow_run)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -33,17 +34,41 @@ POLL_S = 0.5
 STOP_GRACE_S = 20.0
 WARM_UP_TIMEOUT_S = 600.0
 
+CORRECT = "correct the job variable `model`, which the block vllm-server holds"
 REASONS = (
-    ("out of memory", "the accelerator is out of memory: lower --gpu-memory-utilization or --max-model-len"),
-    ("No available memory for the cache blocks", "no memory is left for the cache: lower --max-model-len"),
-    ("is larger than the maximum number of tokens", "the context does not fit: lower --max-model-len"),
-    ("is not a local folder and is not a valid model", "there is no such model: correct the job variable `model`"),
-    ("does not appear to have a file named", "the model's folder is incomplete: correct the job variable `model`"),
-    ("Repository Not Found", "there is no such model: correct the job variable `model`"),
+    ("not enough GPU memory", "the model does not fit on the accelerator: quantise it, or add --tensor-parallel-size"),
+    (
+        "utilization or reduce GPU memory used by other processes",
+        "another process holds the accelerator's memory: end it, or lower --gpu-memory-utilization",
+    ),
+    ("out of memory", "the accelerator is out of memory: lower --gpu-memory-utilization or --max-num-seqs"),
+    (
+        "No available memory for the cache blocks",
+        "no memory is left for the cache: raise --gpu-memory-utilization (on a CPU VLLM_CPU_KVCACHE_SPACE)",
+    ),
+    ("larger than the available KV cache memory", "the context does not fit into the cache: lower --max-model-len"),
+    ("greater than the derived max_model_len", "the model's own context is shorter: lower --max-model-len"),
+    ("Cannot find any model weights", f"the model's folder holds no weights: {CORRECT}"),
+    ("is not a local folder and is not a valid model", f"there is no such model: {CORRECT}"),
+    ("does not appear to have a file named", f"the model's folder is incomplete: {CORRECT}"),
+    ("Repo id must be in the form", f"there is no such model: {CORRECT}"),
+    (
+        "snapshot folder for the specified revision on the local disk",
+        f"the model is not here, and its hub does not answer: fetch it, or {CORRECT}",
+    ),
+    ("find them in the cached files", f"the model is not here, and its hub does not answer: fetch it, or {CORRECT}"),
+    ("Repository Not Found", f"there is no such model: {CORRECT}"),
     ("not supported for now", "vLLM does not support this architecture: choose another model"),
+    ("does not recognize this architecture", "transformers does not know this architecture: choose another model"),
     ("No space left on device", "the disk is full: free space"),
 )
 """What vLLM's log says, and what to do about it."""
+
+REFUSED = "Value error, "
+"""What pydantic writes before the reason; the line that names the error only counts."""
+
+NOISE = (" INFO ", " WARNING ", "Engine core initialization failed")
+"""In lines that speak of errors and tell no reason."""
 
 
 class ServeSpec(Record):
@@ -97,6 +122,7 @@ class VLLMServer:
         self.spec = spec
         self._layout = layout
         self._guard: subprocess.Popen[bytes] | None = None
+        self._given_up = threading.Event()
         self.url = ""
 
     @property
@@ -148,6 +174,10 @@ class VLLMServer:
             raise
         return self.url
 
+    def give_up(self) -> None:
+        """End a start that is under way in another thread: it raises and leaves no process behind."""
+        self._given_up.set()
+
     def is_healthy(self) -> bool:
         """Tell whether the server still answers."""
         return (
@@ -192,7 +222,8 @@ class VLLMServer:
                     f"vLLM did not answer within {self.spec.start_timeout_s:.0f} s: raise the job variable "
                     f"`start_timeout_s`, or read {self.log}"
                 )
-            time.sleep(POLL_S)
+            if self._given_up.wait(POLL_S):
+                raise NovelApiError(f"the start of {self.spec.model} was given up: its worker is stopping")
 
     def _warm_up(self) -> None:
         body = {"model": self.spec.name, "prompt": "x", "max_tokens": 1}
@@ -290,8 +321,9 @@ def explain(log: Path) -> str:
     for sign, remedy in REASONS:
         if sign in text:
             return remedy
-    errors = [line for line in lines if "Error" in line]
-    return " ".join((errors or lines or ["it printed nothing"])[-1].split())[:300]
+    refused = [line.partition(REFUSED)[2] for line in lines if REFUSED in line]
+    errors = [line for line in lines if "Error" in line and not any(noise in line for noise in NOISE)]
+    return " ".join((refused or errors or lines or ["it printed nothing"])[-1].split())[:300]
 
 
 def post(url: str, body: dict[str, Any], timeout_s: float) -> bytes:

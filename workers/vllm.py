@@ -16,6 +16,8 @@ from prefect.client.schemas.objects import StateType
 from prefect.workers.process import ProcessJobConfiguration, ProcessVariables, ProcessWorker, ProcessWorkerResult
 from pydantic import Field
 
+from workers.signs import signs_of_life
+
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import FlowRun
 
@@ -103,7 +105,8 @@ class VLLMWorker(ProcessWorker):
         if not configuration.model:
             return await super().run(flow_run, configuration, task_status)
         spec = configuration.serve_spec()
-        url = await anyio.to_thread.run_sync(self._warm.acquire, spec)
+        with signs_of_life(str(flow_run.id)):
+            url = await anyio.to_thread.run_sync(self._warm.acquire, spec)
         self._logger.info(
             "Flow run %s uses %s at %s (server start %d)", flow_run.name, spec.name, url, self._warm.starts
         )
@@ -120,7 +123,8 @@ class VLLMWorker(ProcessWorker):
                 await anyio.to_thread.run_sync(lambda: self._warm.release(keep=ended_well))
 
     async def teardown(self, *exc_info: Any) -> None:
-        """Stop the server with the worker."""
+        """Stop the server with the worker, which does not wait for one that still starts."""
+        self._warm.give_up()
         try:
             await super().teardown(*exc_info)
         finally:

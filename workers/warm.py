@@ -8,12 +8,18 @@ from typing import Protocol
 
 from workers.serving import ServeSpec
 
+STOPPING = "the worker is stopping"
+
 
 class Server(Protocol):
     """What the pool needs of a server."""
 
     def start(self) -> str:
         """Start and return the address."""
+        ...
+
+    def give_up(self) -> None:
+        """End a start that is under way in another thread."""
         ...
 
     def is_healthy(self) -> bool:
@@ -37,6 +43,7 @@ class WarmServer:
         self._url = ""
         self._users = 0
         self._closed = False
+        self._starting: Server | None = None
         self.starts = 0
 
     def acquire(self, spec: ServeSpec) -> str:
@@ -49,7 +56,7 @@ class WarmServer:
         with self._free:
             self._free.wait_for(lambda: self._closed or self._users == 0 or self._fits(spec))
             if self._closed:
-                raise RuntimeError("the worker is stopping")
+                raise RuntimeError(STOPPING)
             if not self._fits(spec):
                 self._replace(spec)
             self._users += 1
@@ -63,10 +70,16 @@ class WarmServer:
                 self._stop()
             self._free.notify_all()
 
+    def give_up(self) -> None:
+        """Take no more requests, and end a start that is under way: it may take half an hour, and holds the lock."""
+        self._closed = True
+        if (starting := self._starting) is not None:
+            starting.give_up()
+
     def close(self) -> None:
         """Stop the server for good, whoever uses it; idempotent."""
+        self.give_up()
         with self._free:
-            self._closed = True
             self._stop()
             self._free.notify_all()
 
@@ -77,7 +90,13 @@ class WarmServer:
         self._stop()
         server = self._open(spec)
         self.starts += 1
-        self._url = server.start()
+        self._starting = server
+        try:
+            if self._closed:
+                raise RuntimeError(STOPPING)
+            self._url = server.start()
+        finally:
+            self._starting = None
         self._server, self._spec = server, spec
 
     def _stop(self) -> None:

@@ -76,6 +76,9 @@ class ModelAccess(Record):
     budget_usd: float | None = None
     """US dollars that one run may spend, by the prices of the profile."""
 
+    elsewhere: bool = False
+    """The model answers beside another run only: nothing is asked here, what it stated there is taken as recorded."""
+
     offline: bool = False
     """Answer from recordings alone; what is not recorded stays unanswered."""
 

@@ -1,13 +1,13 @@
-"""What a person sees of a grid in the Prefect UI: the run, its artifacts, the deployments. Screenshots are kept."""
+"""What a person sees of a grid in the Prefect UI: the run, its artifacts, the deployments.
+
+Server, worker and run are real, on a small library. The pictures are kept in pytest's folder (`--basetemp`).
+"""
 
 from __future__ import annotations
 
-import json
-import os
+import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+import time
 
 import pytest
 
@@ -19,41 +19,40 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
+from tests.fakes.installation import small_installation
+from tests.fakes.package_index import NAME
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.sandbox,
     pytest.mark.slow,
     pytest.mark.timeout(900),
     pytest.mark.skipif(BROWSER is None or DRIVER is None, reason="Chromium and chromedriver are not installed"),
 ]
 
-CHECKOUT = Path(__file__).parents[2]
-MINIATURE = CHECKOUT / "tests" / "flows" / "miniature.py"
+EXPERIMENT = f"{NAME}-copy"
 DEPLOYMENTS = ("library", "group", "instance", "cell", "paper-grid", "adaptation", "report", "rediscover")
+NO_LINE = "did not generate any task or subflow runs"
+SETTLE_S = 3
+"""The timeline is drawn in steps; nothing in the page's text says when it is done."""
+
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--window-size=1400,1000", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A run folder with a local server of its own, a finished grid and the deployments."""
+    """The UI of a local server on which a worker has run the deployment of a small grid, and still waits for more."""
     folder = tmp_path_factory.mktemp("ui")
-    names = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    environment = names | {"NOVELAPI_HOME": str(folder)}
-
-    def start(*command):
-        done = subprocess.run(
-            [sys.executable, *command], cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout
-
-    grid = json.loads(start(str(MINIATURE), "demo", "--json"))
-    start("-m", "novelapi", "deploy", "--json")
-    yield {"run": grid["url"], "root": grid["url"].split("/runs")[0], "shots": folder}
-    start("-m", "flows.server", "stop")
+    with small_installation(folder) as installation:
+        api = installation.deploy()["server"][0]
+        with installation.worker("cpu"):
+            run = installation.run("paper-grid/paper-grid", f"group={NAME}", "cutoff=2024-03-01")
+            root = api.removesuffix("/api")
+            yield {"run": f"{root}/runs/flow-run/{run}", "root": root, "shots": folder}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +68,7 @@ def driver(tmp_path_factory):
 
 
 def look(driver, address, words, shot):
-    """Open a page, wait until it shows the words, keep a picture."""
+    """Open a page, wait until it shows the words, keep a picture; return what it shows."""
     driver.get(address)
     seen = ""
 
@@ -80,19 +79,30 @@ def look(driver, address, words, shot):
 
     try:
         WebDriverWait(driver, 120).until(complete)
+        time.sleep(SETTLE_S)
     finally:
         driver.save_screenshot(str(shot))
     assert "Can't connect" not in seen
+    return seen
 
 
 def test_the_run_page_shows_the_grid_and_its_task_runs(driver, home):
-    look(driver, home["run"], ["numpy / copy", "Completed", "paper-grid"], home["shots"] / "run.png")
+    words = [f"{NAME} / copy", "Completed", "paper-grid", "cpu", "watch this run at"]
+    seen = look(driver, home["run"], words, home["shots"] / "run.png")
+    assert int(re.search(r"(\d+) Task runs", seen)[1]) >= 3
+    assert NO_LINE not in seen
 
 
 def test_the_artifacts_page_shows_funnel_progress_and_report(driver, home):
-    keys = ["funnel-numpy-copy", "grid-numpy-copy", "report-numpy-copy", "pass-1-numpy-copy"]
+    keys = [f"{kind}-{EXPERIMENT}" for kind in ("funnel", "grid", "report", "pass-1")]
     look(driver, f"{home['root']}/artifacts", keys, home["shots"] / "artifacts.png")
 
 
-def test_the_deployments_page_shows_every_flow(driver, home):
-    look(driver, f"{home['root']}/deployments", DEPLOYMENTS, home["shots"] / "deployments.png")
+def test_the_table_of_scores_shows_every_condition(driver, home):
+    words = ["condition", "baseline", "s_m_prose_m_code", "full"]
+    look(driver, f"{home['root']}/artifacts/key/pass-1-{EXPERIMENT}", words, home["shots"] / "scores.png")
+
+
+def test_the_deployments_page_shows_every_flow_ready_where_a_worker_waits(driver, home):
+    words = [*DEPLOYMENTS, "03:30", "Ready"]
+    look(driver, f"{home['root']}/deployments", words, home["shots"] / "deployments.png")

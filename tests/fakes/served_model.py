@@ -21,7 +21,7 @@ import importlib, sys, types
 from pathlib import Path
 sys.modules["pytest"] = types.SimpleNamespace(importorskip=lambda name, reason="": importlib.import_module(name))
 from tests.fakes.tiny_model import build_tiny_model
-build_tiny_model(Path(sys.argv[1]), hidden=256, window=512)
+build_tiny_model(Path(sys.argv[1]), hidden=256, window=int(sys.argv[2]))
 """
 
 ADAPTER = """
@@ -46,7 +46,7 @@ config = {"peft_type": "LORA", "r": rank, "lora_alpha": 16, "lora_dropout": 0.0,
 
 def build_model(folder: Path) -> Path:
     """Write a model of two layers with random weights."""
-    return _build(MODEL, folder)
+    return _build(MODEL, folder, "512")
 
 
 def build_adapter(folder: Path, seed: int) -> Path:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import miniature
+from at_work import CHECKOUT, FAKE_VLLM, environment
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a script's background job: no worker could be stopped
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,6 +53,43 @@ def home(tmp_path, monkeypatch, prefect_server):
     yield tmp_path
     load_settings.cache_clear()
     forget_models()
+
+
+@pytest.fixture
+def deployed(home, tmp_path):
+    """The project's pools, blocks and deployments on the session's server, with the miniature core."""
+    from deployments.apply import apply, apply_automations
+
+    apply()
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    text = (CHECKOUT / "prefect.yaml").read_text()
+    (folder / "prefect.yaml").write_text(re.sub(r"flows\.\w+\.(\w+)", r"mini_flows.\1", text))
+    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
+    done = subprocess.run(
+        command, check=False, cwd=folder, env=environment(home), capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    apply_automations()
+    return home
+
+
+@pytest.fixture
+def served(home, tmp_path):
+    """A saved server description whose program stands in for vLLM."""
+    from blocks.vllm_server import VLLMServer
+
+    program = tmp_path / "vllm"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE_VLLM} "$@"\n')
+    program.chmod(0o755)
+
+    def save(model="tiny", start_timeout_s=60):
+        name = f"server-{model}"
+        block = VLLMServer(model=model, served_name="tiny-model", program=str(program), start_timeout_s=start_timeout_s)
+        block.save(name, overwrite=True)
+        return name
+
+    return save
 
 
 def forget_models() -> None:

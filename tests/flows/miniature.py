@@ -50,6 +50,8 @@ def install(set_attribute: Callable[[object, str, object], None] = setattr) -> N
 def open_completer(name, access):
     """A model that answers from the server which the worker started, if there is one."""
     url = access.base_url or load_settings().openai_base_url
+    if access.revision is not None and url is None and not access.elsewhere:  # pinned: it is served beside another run
+        raise PrerequisiteError("no key: set OPENAI_API_KEY, or name a local server with --base-url")
 
     def text(prompt: str) -> str:
         if url is None:

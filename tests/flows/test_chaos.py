@@ -167,7 +167,8 @@ def plant(tmp_path):
     text = (CHECKOUT / "prefect.yaml").read_text()
     (tmp_path / "prefect.yaml").write_text(re.sub(r"flows\.\w+\.(\w+)", r"mini_flows.\1", text))
     plant.python("-m", "prefect", "--no-prompt", "deploy", "--all", cwd=tmp_path)
-    apply = f"from deployments import apply as a; a.HEARTBEAT_S = {HEARTBEAT_S}; a.apply_automations()"
+    times = f"a.HEARTBEAT_S = {HEARTBEAT_S}; a.PENDING_S = {{'vllm': {3 * HEARTBEAT_S}}}"
+    apply = f"from deployments import apply as a; {times}; a.apply_automations()"
     plant.python("-c", apply)
     yield plant
     plant.stop()
@@ -241,7 +242,7 @@ def test_680_cells_survive_kills_of_everything(plant, tmp_path):
     go_on(plant, parameters, variables, lambda: bool(plant.run) and plant.states()[plant.run][0] == "COMPLETED")
     check_rows(plant, cells, len(victims))
     print(f"{len(plant.runs)} flow runs, orphans of a killed worker ended after {slowest:.0f} s at the latest")
-    running = {"RUNNING", "CANCELLING"}
+    running = {"PENDING", "RUNNING", "CANCELLING"}
     alive = wait_for(lambda: not running & {kind for kind, _ in plant.states().values()}, 3 * HEARTBEAT_S + 90)
     assert alive, plant.states()
     print(Counter(kind for kind, _ in plant.states().values()))

@@ -4,121 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from at_work import cell_of, finish, start, wait_for, worker
 from miniature import executed
 
 from novelapi.processes import session_members
-from novelapi.records.cell import Cell, Condition
+from novelapi.records.cell import Condition
 from novelapi.records.request import ModelAccess
 from tests.fakes.served_model import ARGUMENTS, ENVIRONMENT, NO_PROGRAM, PROGRAM, build_model
 
 pytestmark = [pytest.mark.flows, pytest.mark.slow, pytest.mark.timeout(900)]
-
-HERE = Path(__file__).parent
-CHECKOUT = HERE.parents[1]
-FAKE_VLLM = CHECKOUT / "tests" / "fakes" / "vllm_program.py"
-
-
-@pytest.fixture
-def deployed(home, tmp_path):
-    """The project's pools, blocks and deployments on the session's server, with the miniature core."""
-    from deployments.apply import apply, apply_automations
-
-    apply()
-    folder = tmp_path / "checkout"
-    folder.mkdir()
-    text = (CHECKOUT / "prefect.yaml").read_text()
-    (folder / "prefect.yaml").write_text(re.sub(r"flows\.\w+\.(\w+)", r"mini_flows.\1", text))
-    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
-    done = subprocess.run(
-        command, check=False, cwd=folder, env=environment(home), capture_output=True, text=True, timeout=240
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    apply_automations()
-    return home
-
-
-def environment(home) -> dict[str, str]:
-    from prefect.settings import PREFECT_API_URL
-
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    return kept | {
-        "PREFECT_API_URL": PREFECT_API_URL.value(),
-        "PREFECT_WORKER_QUERY_SECONDS": "1",
-        "NOVELAPI_HOME": str(home),
-        "PYTHONPATH": f"{HERE}:{CHECKOUT}",
-        "DO_NOT_TRACK": "1",
-    }
-
-
-@contextmanager
-def worker(home, pool, *options):
-    log = home / f"worker-{pool}-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--limit", "1", *options]
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, cwd=CHECKOUT, env=environment(home), stdout=out, stderr=out, start_new_session=True
-        )
-    process.log = log
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for pid in session_members(process.pid):
-            os.kill(pid, signal.SIGKILL)
-
-
-def start(name, **parameters):
-    from prefect.deployments import run_deployment
-
-    return run_deployment(name, parameters=parameters, timeout=0)
-
-
-def finish(run, seconds=300):
-    from prefect.client.orchestration import get_client
-
-    deadline = time.monotonic() + seconds
-    with get_client(sync_client=True) as client:
-        while True:
-            run = client.read_flow_run(run.id)
-            if run.state and run.state.is_final():
-                return run
-            assert time.monotonic() < deadline, f"still {run.state}"
-            time.sleep(0.5)
-
-
-@pytest.fixture
-def served(home, tmp_path):
-    """A saved server description whose program stands in for vLLM."""
-    from blocks.vllm_server import VLLMServer
-
-    program = tmp_path / "vllm"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE_VLLM} "$@"\n')
-    program.chmod(0o755)
-
-    def save(model="tiny"):
-        name = f"server-{model}"
-        block = VLLMServer(model=model, served_name="tiny-model", program=str(program), start_timeout_s=60)
-        block.save(name, overwrite=True)
-        return name
-
-    return save
 
 
 def rows(home, experiment, cell):
@@ -127,9 +31,10 @@ def rows(home, experiment, cell):
 
 
 def test_a_grid_runs_on_a_worker_process(deployed):
-    with worker(deployed, "cpu"):
+    with worker(deployed, "cpu") as cpu:
         run = finish(start("paper-grid/paper-grid", group="numpy", conditions=["baseline", "full"]))
     assert run.state.is_completed(), run.state
+    assert "Downloading flow code" not in cpu.log.read_text()
     assert executed(deployed).count("cell numpy-copy oracle-full") == 1
 
 
@@ -189,6 +94,49 @@ def test_two_runs_on_the_pool_gpu_get_their_tokens_from_one_real_vllm(deployed, 
         "a warm-up, then four rows in each of four cells"
     )
     assert all(row["text"] for cell in ("oracle-baseline", "oracle-e") for row in rows(deployed, "real", cell))
+
+
+@pytest.mark.vllm
+@pytest.mark.timeout(3000)
+@pytest.mark.skipif(not PROGRAM.exists(), reason=NO_PROGRAM)
+def test_what_the_real_vllm_refuses_ends_its_run_and_the_worker_goes_on(deployed, tmp_path):
+    from prefect.deployments import run_deployment
+
+    from blocks.vllm_server import VLLMServer
+
+    def save(name, folder):
+        block = VLLMServer(
+            model=str(folder),
+            served_name="tiny-model",
+            program=str(PROGRAM),
+            serve_arguments=list(ARGUMENTS),
+            serve_environment=ENVIRONMENT,
+        )
+        block.save(name, overwrite=True)
+        return block
+
+    good = save("good", build_model(tmp_path / "good"))
+    shutil.copytree(tmp_path / "good", tmp_path / "strange")
+    settings = tmp_path / "strange" / "config.json"
+    settings.write_text(settings.read_text().replace("Qwen2ForCausalLM", "StrangeForCausalLM"))
+    save("strange", tmp_path / "strange")
+    parameters = {
+        "experiment": "good",
+        "cells": [cell_of(good, "good", "full").to_row()],
+        "access": ModelAccess(revision=good.revision()).to_row(),
+    }
+    with worker(deployed, "cpu"), worker(deployed, "gpu"):
+        grid = {"group": "numpy", "model": "tiny-model", "conditions": ["full"]}
+        refused = start("paper-grid/paper-grid", server="strange", **grid)
+        state = finish(refused, seconds=1000).state
+        print(state.message)
+        assert state.is_failed()
+        assert "vLLM does not support this architecture: choose another model" in state.message
+        assert "\n" not in state.message
+        variables = good.job_variables()
+        run = run_deployment("cell/cell", parameters=parameters, job_variables=variables, timeout=0)
+        assert finish(run, seconds=1000).state.is_completed()
+    assert rows(deployed, "good", "oracle-full")[0]["text"]
 
 
 def test_a_refused_model_ends_the_run_with_one_line_and_the_remedy(deployed, served):
@@ -274,19 +222,6 @@ def test_kills_of_flow_server_and_worker_leave_no_orphan_and_lose_nothing(deploy
     assert not list((deployed / "prefect" / "serving").glob("*.json"))
 
 
-def cell_of(block, experiment, condition):
-    return Cell(
-        experiment=experiment,
-        group="numpy",
-        model="tiny-model",
-        model_revision=block.revision(),
-        condition=condition,
-        delivery="oracle",
-        instance_sha="a",
-        bundles_sha="b",
-    )
-
-
 def reached(home, goal) -> bool:
     return len(executed(home)) >= goal
 
@@ -320,13 +255,6 @@ def is_below(pid, ancestor) -> bool:
             return True
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     return False
-
-
-def wait_for(condition, seconds=180):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 def test_a_new_release_starts_exactly_one_run_of_the_flow_library(deployed, monkeypatch):

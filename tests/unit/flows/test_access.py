@@ -155,3 +155,29 @@ def test_a_dry_run_gives_every_stage_its_parameters(monkeypatch, tmp_path):
     request = LibraryRequest(library="numpy", model="copy")
     for number, task in enumerate((preview.discovery, preview.knowledge, preview.generation, preview.filters)):
         assert preview._stored(task, request, before[: min(number, 1)], ModelAccess()) is None
+
+
+def test_a_model_that_is_served_beside_another_run_is_described_and_not_asked(tmp_path, monkeypatch):
+    from novelapi.settings import load_settings
+    from tasks.inference import check_model, completer, known_window, windowed
+
+    monkeypatch.setenv("NOVELAPI_HOME", str(tmp_path))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    load_settings.cache_clear()
+    pinned = ModelAccess(revision="tiny@1")
+    with pytest.raises(PrerequisiteError, match="no key"):
+        known_window("openai:tiny", pinned)
+    with fake_openai(windows={"tiny": 4096}) as server:
+        there = known_window("openai:tiny", pinned.model_copy(update={"base_url": server.base_url}))
+    here = known_window("openai:tiny", pinned.model_copy(update={"elsewhere": True}))
+    check_model("openai:tiny", here)
+    assert here.window == there.window == 4096
+    assert completer("openai:tiny", here).revision == completer("openai:tiny", there).revision
+    assert windowed("tiny@1", "openai:tiny", here) == windowed("tiny@1", "openai:tiny", there)
+    load_settings.cache_clear()
+
+
+def test_a_strong_model_is_reached_although_the_other_is_elsewhere():
+    access = ModelAccess(elsewhere=True, strong_model="openai:big", strong_base_url="http://127.0.0.1:1/v1")
+    assert open_strong(access)._base_url == "http://127.0.0.1:1/v1"

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from flows import server
-from novelapi.errors import PrerequisiteError
+from novelapi.errors import NovelApiError, PrerequisiteError
 from novelapi.layout import Layout
 from novelapi.processes import identify
 from novelapi.settings import load_settings
@@ -156,3 +156,15 @@ def test_nothing_calls_home(layout, child):
 
 def test_the_module_does_not_import_prefect():
     subprocess.run([sys.executable, "-c", "import sys, flows.server; assert 'prefect' not in sys.modules"], check=True)
+
+
+def test_a_server_whose_state_cannot_be_kept_is_stopped_again(layout, child, monkeypatch):
+    def full(path, text):
+        raise NovelApiError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(server, "write_text", full)
+    monkeypatch.setattr(server.subprocess, "Popen", lambda *_, **__: child)
+    layout.prefect.mkdir(parents=True)
+    with pytest.raises(NovelApiError, match="No space"):
+        server.start()
+    assert identify(child.pid) is None

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -97,6 +98,25 @@ def test_a_server_that_never_answers_is_stopped_in_time(serve):
         serve("mute", start_timeout_s=1)
 
 
+def test_a_start_that_is_given_up_leaves_no_process(program, layout):
+    server = VLLMServer(ServeSpec(model="mute", name="tiny", program=program), layout)
+    found = []
+
+    def start():
+        with pytest.raises(NovelApiError, match="its worker is stopping"):
+            server.start()
+        found.append("ended")
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    while not server.state.exists():
+        time.sleep(0.05)
+    guard = json.loads(server.state.read_text())["process"]["pid"]
+    server.give_up()
+    thread.join(60)
+    assert (found, session_members(guard)) == (["ended"], [])
+
+
 def test_a_missing_program_names_the_script_that_builds_it(layout):
     with pytest.raises(PrerequisiteError, match=r"python -m workers\.serve_env"):
         VLLMServer(ServeSpec(model="tiny", name="tiny", program="/nowhere/vllm"), layout).start()
@@ -185,6 +205,74 @@ def test_only_the_last_start_of_a_log_is_explained(tmp_path):
     log = tmp_path / "log"
     log.write_text("--- start a\nCUDA out of memory\n--- start a\nINFO\nValueError: strange\nmore\n")
     assert explain(log) == "ValueError: strange"
+
+
+def test_a_reason_that_no_table_knows_is_the_line_that_tells_it(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(
+        "--- start a\n"
+        "(APIServer pid=1) WARNING 11-22 This can cause errors like `OSError: [Errno 24] Too many open files`.\n"
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
+        "  Value error, the moon is in the wrong quarter [type=value_error]\n"
+        "RuntimeError: Engine core initialization failed. See root cause above.\n"
+    )
+    assert explain(log) == "the moon is in the wrong quarter [type=value_error]"
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        (
+            (
+                "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 260.00 MiB. GPU 0 has a total capacity of 23.6 GiB"
+                " of which 145.88 MiB is free."
+            ),
+            "lower --gpu-memory-utilization or --max-num-seqs",
+        ),
+        (
+            (
+                "Failed to load model - not enough GPU memory. Try lowering --gpu-memory-utilization to free memory for weights,"
+                " increasing --tensor-parallel-size, or using --quantization. (original error: CUDA out of memory. Tried ...)"
+            ),
+            "quantise it, or add --tensor-parallel-size",
+        ),
+        (
+            (
+                "CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please try lowering"
+                " `max_num_seqs` or `gpu_memory_utilization` when initializing the engine."
+            ),
+            "lower --gpu-memory-utilization or --max-num-seqs",
+        ),
+        (
+            (
+                "ValueError: Free memory on device cuda:0 (3.1/23.6 GiB) on startup is less than desired GPU memory utilization"
+                " (0.92, 21.7 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes."
+            ),
+            "another process holds the accelerator's memory: end it",
+        ),
+        (
+            (
+                "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when"
+                " initializing the engine (this flag also controls CPU memory reservation on the CPU backend, despite its name)."
+            ),
+            "raise --gpu-memory-utilization",
+        ),
+        (
+            (
+                "ValueError: To serve at least one request with the model's max seq len (32768), (1.75 GiB KV cache is needed,"
+                " which is larger than the available KV cache memory (0.9 GiB)."
+            ),
+            "does not fit into the cache: lower --max-model-len",
+        ),
+    ],
+)
+def test_memory_that_runs_out_is_explained_from_the_words_of_vllm(tmp_path, said, remedy):
+    """Texts of vLLM 0.32; of an accelerator, they were read in its source and not seen on one."""
+    log = tmp_path / "log"
+    log.write_text(
+        f"--- start a\n(EngineCore pid=7) ERROR 11-22 {said}\nRuntimeError: Engine core initialization failed.\n"
+    )
+    assert remedy in explain(log)
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,20 @@ from workers.warm import WarmServer
 class FakeServer:
     def __init__(self, spec, log):
         self.spec, self.log, self.healthy = spec, log, True
+        self.given_up = threading.Event()
 
     def start(self):
         if self.spec.model == "broken":
             raise ValueError("broken")
+        if self.spec.model == "slow":
+            self.log.append("begin slow")
+            assert self.given_up.wait(60)
+            raise ValueError("given up")
         self.log.append(f"start {self.spec.model}")
         return f"url of {self.spec.model}"
+
+    def give_up(self):
+        self.given_up.set()
 
     def is_healthy(self):
         return self.healthy
@@ -100,5 +108,26 @@ def test_close_stops_it_whoever_uses_it_and_refuses_new_users(warm, log):
     warm.close()
     warm.close()
     assert log == ["start a", "stop a"]
+    with pytest.raises(RuntimeError, match="stopping"):
+        warm.acquire(spec("a"))
+
+
+def test_a_worker_that_stops_does_not_wait_for_a_server_that_starts(warm, log):
+    found = []
+
+    def ask():
+        with pytest.raises(ValueError, match="given up"):
+            warm.acquire(spec("slow"))
+        found.append("refused")
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while not log:
+        time.sleep(0.01)
+    began = time.monotonic()
+    warm.close()
+    thread.join()
+    assert time.monotonic() - began < 30
+    assert found == ["refused"]
     with pytest.raises(RuntimeError, match="stopping"):
         warm.acquire(spec("a"))
