@@ -86,6 +86,9 @@ def index():
         "fragile/__init__.py": "", **{f"fragile/{name}.py": NEW for name in "abcdefg"},
         "fragile/h.py": f"import os\nos._exit(1)\n{NEW}",
     })  # fmt: skip
+    index.library("costly", {"costly/a.py": OLD}, {
+        "costly/__init__.py": "", "costly/a.py": f"import time\ntime.sleep(0.5)\nraise OSError('no driver')\n{NEW}{MANY}",
+    })  # fmt: skip
     index.library("forged", {"forged.py": OLD}, {"forged.py": NEW})
     index.forged = frozenset({"forged-2.0-py3-none-any.whl"})
     index.library("unbuilt", {"unbuilt.py": OLD}, {"unbuilt.py": NEW})
@@ -140,6 +143,12 @@ def test_a_module_that_hangs_costs_only_itself(workspace):
     assert candidates == ["partly.a.fresh"]
     assert all("no answer within 2 s" in excluded[f"partly.b.fresh_{number}"] for number in range(40))
     assert time.monotonic() - started < 40, "its time is given once, not to each of its names"
+
+
+def test_a_module_that_fails_is_not_imported_for_each_of_its_names(workspace):
+    started = time.monotonic()
+    assert "no driver" in find(workspace, "costly")[1]["costly.a.fresh_39"]
+    assert time.monotonic() - started < 15
 
 
 def test_a_module_that_ends_the_process_costs_only_itself(workspace):

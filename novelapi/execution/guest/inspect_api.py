@@ -44,13 +44,14 @@ class OutOfTime(BaseException):
 
 
 class Clock:
-    """Gives each path its seconds, and remembers the modules whose import used them up."""
+    """Gives each path its seconds, and remembers the modules whose import used them up or failed twice."""
 
     def __init__(self):
         self.seconds = 60
         self.pid = os.getpid()
         self.raised = 0
         self.hung = {}
+        self.failed = {}
 
     def start(self):
         self.raised = 0
@@ -68,15 +69,21 @@ class Clock:
         raise OutOfTime("no answer within %s s" % self.seconds)
 
     def load(self, name):
-        """Import a module; one that ran out of time before, and what comes after too many of them, is not tried."""
+        """Import a module; one that ran out of time or failed twice, and what comes after too many, is not tried."""
         if name in self.hung:
             raise OutOfTime(self.hung[name])
         if len(self.hung) >= HUNG_CAP and name not in sys.modules:
             raise OutOfTime("not tried: the imports of %s took too long" % ", ".join(sorted(self.hung)))
+        failures = self.failed.get(name, [])
+        if len(failures) == 2:  # the first may be owed to the order of imports
+            raise failures[-1].with_traceback(None)
         try:
             return importlib.import_module(name)
         except OutOfTime as error:
             self.hung[name] = str(error)
+            raise
+        except Exception as error:
+            self.failed[name] = [*failures, error]
             raise
 
 
