@@ -180,9 +180,9 @@ def from_scratch(
                 yield Draft(code=code, source="synthesis", origin="arguments by type and name")
         return
     for place, receiver in receivers:
-        base = ast.unparse(receiver)
+        member = ast.unparse(ast.Attribute(receiver, target.leaf, ast.Load()))  # with brackets where it needs them
         for arguments in calls[: 1 if target.kind == "property" else 8]:
-            text = f"{base}.{target.leaf}" + ("" if target.kind == "property" else f"({arguments})")
+            text = member + ("" if target.kind == "property" else f"({arguments})")
             final = Statement(ast.parse(text).body[0], text)
             sliced = slice_program(place.script, place.index, (), [final], resolver(target, facts))
             code = _with_imports(steady(sliced)) if sliced is not None and usable(sliced) else None

@@ -3,9 +3,11 @@
 import pytest
 
 from novelapi.knowledge.arguments import choices, values
+from novelapi.knowledge.corpus import Place
 from novelapi.knowledge.material import Facts
 from novelapi.knowledge.objects import Maker, Objects
 from novelapi.knowledge.repairs import repaired, stood_in
+from novelapi.knowledge.snippets import script_of
 from novelapi.knowledge.surroundings import served, with_file, without_extras
 from novelapi.knowledge.synthesis import any_object, coupled, from_scratch, with_change, with_objects
 from novelapi.knowledge.targets import Target
@@ -156,6 +158,18 @@ def test_members_of_an_enumeration_are_looked_up_by_value():
     known = [parameter("value"), parameter("names", default="None")]
     codes = [draft.code for draft in from_scratch(target("lib.Colour", "class"), known, (), facts, {})]
     assert codes == [f"from lib import Colour\n\nColour({value})\n" for value in ("'red'", "'blue'")]
+
+
+@pytest.mark.parametrize(
+    ("made", "call"),
+    [("x = a / b", "(a / b).f()"), ("x = make(1)", "make(1).f()"), ("x = -2", "(-2).f()"), ("x = 3", "3 .f()")],
+)
+def test_members_of_expressions_have_brackets(made, call):
+    script = script_of(f">>> from lib import a, b, make\n>>> {made}\n", "docs", "docs")
+    place = Place(script, 1, uses_change=False)
+    receiver = script.statements[1].node.value
+    drafts = list(from_scratch(target("lib.A.f", "method"), [], [(place, receiver)], FACTS, {}))
+    assert {draft.code.rstrip().split("\n")[-1] for draft in drafts} == {call}
 
 
 def test_lists_take_the_place_of_arrays_where_there_is_no_numpy():
