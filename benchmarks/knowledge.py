@@ -99,7 +99,7 @@ def measure(workspace: Workspace, name: str, model: str) -> tuple[Coverage, dict
     first = run_discovery(workspace, library, old=pair.old, new=pair.new, model=model)
     rows = jsonl.scan(workspace.layout.home / first.path)
     candidates = [Candidate.model_validate(row) for row in rows]
-    env = workspace.environment(library, pair.new)
+    env = workspace.environment(library, pair.new, documentation=True)
     material = material_in(workspace, library, pair.old, pair.new, env)
     result = write_knowledge(candidates, material, workspace.layout, model=model)
     facts = describe(material, [candidate.api for candidate in candidates], [], [])
