@@ -11,10 +11,12 @@ a parameter that is new / all; the share beside it is that of all APIs with an e
 from __future__ import annotations
 
 import argparse
+import ast
 import resource
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -97,7 +99,7 @@ def measure(workspace: Workspace, name: str, model: str) -> tuple[Coverage, dict
     first = run_discovery(workspace, library, old=pair.old, new=pair.new, model=model)
     rows = jsonl.scan(workspace.layout.home / first.path)
     candidates = [Candidate.model_validate(row) for row in rows]
-    env = workspace.environment(library, pair.new)
+    env = workspace.environment(library, pair.new, documentation=True)
     material = material_in(workspace, library, pair.old, pair.new, env)
     result = write_knowledge(candidates, material, workspace.layout, model=model)
     facts = describe(material, [candidate.api for candidate in candidates], [], [])
@@ -125,7 +127,7 @@ def _count(coverage: Coverage, bundle: KnowledgeBundle, candidate: Candidate, fa
         coverage.uses_change += used
     coverage.shows_news += used
     lines = {" ".join(line.split()) for line in (facts.get("doc") or "").splitlines()}
-    code = {" ".join(line.split()) for line in (bundle.m_code or "").splitlines()}
+    code = set(texts_in(bundle.m_code or ""))
     coverage.doc_lines += [f"{bundle.api}: {line}" for line in lines & code if len(line) >= 30 and " " in line]
     old = Version(candidate.old_release) if candidate.old_release else Version("0")
     for entry in bundle.changelog:
@@ -134,6 +136,21 @@ def _count(coverage: Coverage, bundle: KnowledgeBundle, candidate: Candidate, fa
             coverage.foreign_entries.append(f"{bundle.api}: {entry}")
     if bundle.m_prose and not is_masked(bundle.m_prose, target_of(candidate)):
         coverage.unmasked.append(bundle.api)
+
+
+def texts_in(code: str) -> Iterator[str]:
+    """Yield the lines of a code that may be documentation: all but those of statements without long strings.
+
+    A docstring's example may hold a line that the function itself executes, such as an import.
+    """
+    executed: set[int] = set()
+    for node in ast.walk(ast.parse(code)):
+        strings = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(node))
+        if isinstance(node, ast.stmt) and not hasattr(node, "body") and not strings:
+            executed.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    for number, line in enumerate(code.splitlines(), 1):
+        if number not in executed or "#" in line:
+            yield " ".join(line.split())
 
 
 def _line(name: str, coverage: Coverage) -> str:

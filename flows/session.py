@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ from novelapi.records.request import DIRECT, ModelAccess
 from novelapi.settings import load_settings
 
 if TYPE_CHECKING:
-    from flows._runs import GridDone, LibraryBuild
+    from flows._runs import GridDone
 
 R = TypeVar("R")
 
@@ -38,11 +38,9 @@ def build_group(group: str, options: dict[str, Any], *, access: ModelAccess, dry
         from flows.preview import preview_library
 
         if dry_run:
-            emit(
-                [preview_library(name, options, access) for name in choices.members(group)],
-                summary.preview_libraries,
-                as_json,
-            )
+            plans, failures = _each(choices.members(group), lambda name: preview_library(name, options, access))
+            emit(plans, summary.preview_libraries, as_json)
+            _refuse(failures, choices.members(group))
             return
         check_models(options["model"], access)
         built = build_instance(group=group, access=access, **options)
@@ -66,28 +64,40 @@ def build_libraries(
         from flows.preview import preview_library
 
         if dry_run:
-            emit([preview_library(name, options, access) for name in names], summary.preview_libraries, as_json)
+            plans, failures = _each(names, lambda name: preview_library(name, options, access))
+            emit(plans, summary.preview_libraries, as_json)
+            _refuse(failures, names)
             return
         if choices.check_stages(options.get("stages")) == choices.STAGES[-1] or access.strong_model:
             check_models(options["model"], access)
-        built: list[LibraryBuild] = []
-        failures: dict[str, NovelApiError] = {}
-        for name in names:
-            try:
-                built.append(build_library(library=name, access=access, **options))
-            except NovelApiError as error:
-                if len(names) == 1:
-                    raise
-                if not isinstance(error, NothingNewError):
-                    failures[name] = error
-                sys.stderr.write(f"{name}: {error}\n")
+        built, failures = _each(names, lambda name: build_library(library=name, access=access, **options))
     emit(built, summary.libraries, as_json)
+    _refuse(failures, names)
+    check_limit(options["limit"])
+
+
+def _each(names: Sequence[str], work: Callable[[str], R]) -> tuple[list[R], dict[str, NovelApiError]]:
+    """Return what came of each library, and the errors of those that failed; one that has nothing new did not fail."""
+    done: list[R] = []
+    failures: dict[str, NovelApiError] = {}
+    for name in names:
+        try:
+            done.append(work(name))
+        except NovelApiError as error:
+            if len(names) == 1:
+                raise
+            if not isinstance(error, NothingNewError):
+                failures[name] = error
+            sys.stderr.write(f"{name}: {error}\n")
+    return done, failures
+
+
+def _refuse(failures: Mapping[str, NovelApiError], names: Sequence[str]) -> None:
     if failures:
         raise NovelApiError(
             f"{len(failures)} of {len(names)} libraries failed ({', '.join(failures)}): see the reasons above and run "
             "the same command again; finished stages are kept"
         )
-    check_limit(options["limit"])
 
 
 def run_grid(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novelapi.commands._shared import JsonOption, OfflineOption, print_json, telling
-from novelapi.errors import NovelApiError, PartialError, UnknownNameError
+from novelapi.errors import NothingNewError, NovelApiError, PartialError, UnknownNameError
 
 if TYPE_CHECKING:
     from novelapi.discovery.pool import Membership, PoolRow
@@ -72,18 +72,25 @@ def _compare(workspace: Workspace, name: str, model: str, members: list[Membersh
     from novelapi.discovery.stage import EXCLUDED, STAGE, read_candidates, read_exclusions, run_discovery
 
     found = find_library(name)
-    pair = workspace.resolve(found, cutoff=find_model(model).cutoff)
     theirs = {row.api: row.labels[model] for row in members if model in row.labels}
+    try:
+        pair = workspace.resolve(found, cutoff=find_model(model).cutoff)
+    except NothingNewError:
+        if theirs:
+            raise
+        return []  # both sides have nothing
     if pair.old == pair.new:
         return []
     with telling() as progress:
         run_discovery(workspace, found, old=pair.old, new=pair.new, model=model, progress=progress)
+    before = ApiTable(workspace.surface(found, pair.old), found.private_prefixes) if pair.old else None
     return compare_pool(
         theirs,
         read_candidates(workspace.layout.stage(found.name, STAGE, model)),
         read_exclusions(workspace.layout.stage(found.name, EXCLUDED, model)),
         ApiTable(workspace.surface(found, pair.new), found.private_prefixes),
         found,
+        old_table=before,
     )
 
 

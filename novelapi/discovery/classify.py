@@ -7,7 +7,8 @@ The sources propose (`diff`), running both releases decides (`verify`). Every re
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from novelapi.discovery.apis import MEMBER_KINDS, Api
@@ -100,8 +101,17 @@ def classify_static(row: Difference) -> Verdict:
     return verdict
 
 
-def classify_observed(row: Difference, new: Mapping[str, Observation], old: Mapping[str, Observation]) -> Verdict:
-    """Decide from the sources and from what both releases said when they ran."""
+def classify_observed(
+    row: Difference, new: Mapping[str, Observation], old: Mapping[str, Observation], roots: Collection[str]
+) -> Verdict:
+    """Decide from the sources and from what both releases said when they ran.
+
+    Args:
+        row: what the sources say.
+        new: what the new release says, by path.
+        old: what the old release says, by path.
+        roots: top-level packages of the library.
+    """
     verdict = _new_verdict(row)
     found = _first_working(row.new, new)
     if found is None:
@@ -116,10 +126,23 @@ def classify_observed(row: Difference, new: Mapping[str, Observation], old: Mapp
         )
     if row.new.object.deprecated or _says_deprecated(seen.warning):
         return _excluded(verdict, "deprecated", seen.warning or "its decorator, docstring or first statement says so")
+    if _is_foreign(seen, roots):
+        return _excluded(verdict, "foreign", f"it is {seen.module}.{seen.qualname} when it runs")
     earlier = _earlier(row, old)
     if earlier is None:
         return _unproved(row, verdict, old) or _without_predecessor(row, verdict)
     return _against(row, verdict, seen, *earlier)
+
+
+def _is_foreign(seen: Observation, roots: Collection[str]) -> bool:
+    """Return whether a path leads to what another package defines: sources may take it only where something is missing.
+
+    What a decorator of another package made says that it is local to that; extension modules may leave packages out.
+    """
+    top = (seen.module or "").partition(".")[0]
+    named = top in sys.stdlib_module_names or ("." in (seen.module or "") and not top.startswith("_"))
+    local = "<locals>" in (seen.qualname or "<locals>")
+    return seen.kind in {"function", "class"} and named and not local and top not in roots
 
 
 def _new_verdict(row: Difference) -> Verdict:

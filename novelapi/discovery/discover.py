@@ -182,7 +182,7 @@ class _Verification:
             env = self.workspace.environment(self.library, self.old)
             paths = sorted({path for row in asked for path in [*row.new.paths, row.old_path] if path})
             old_seen = self._inspector(env).observe(paths)
-        verdicts = [classify_observed(row, new_seen, old_seen) for row in asked]
+        verdicts = [classify_observed(row, new_seen, old_seen, self.new_table.surface.roots) for row in asked]
         merge_same_objects(verdicts, new_seen)
         return [*verdicts, *minor]
 

@@ -11,6 +11,7 @@ from typing import Literal
 from novelapi.catalog import Library
 from novelapi.discovery.apis import ApiTable
 from novelapi.discovery.classify import REASONS
+from novelapi.discovery.signatures import compare, is_generic, write_signature
 from novelapi.discovery.visibility import Trees, declared_private, is_private
 from novelapi.errors import DataError
 from novelapi.records.api import Candidate, Exclusion
@@ -85,6 +86,8 @@ def compare_pool(
     excluded: Iterable[Exclusion],
     table: ApiTable,
     library: Library,
+    *,
+    old_table: ApiTable | None = None,
 ) -> list[PoolRow]:
     """Classify every name of both sides.
 
@@ -94,6 +97,7 @@ def compare_pool(
         excluded: what stage 1 left out.
         table: the new release.
         library: its catalogue entry.
+        old_table: the old release, for names that stage 1 found unchanged; null without one.
     """
     mine = {path: row for row in candidates for path in {row.api, *row.paths, row.canonical.replace(":", ".")}}
     left_out = {row.api: row for row in excluded}
@@ -110,6 +114,8 @@ def compare_pool(
             rows.append(PoolRow(api=api, side=side, theirs=label, ours=own.change, reason=reason, detail=detail))
             continue
         reason, detail = _why_not_ours(api, left_out, table, trees, library)
+        if reason == "unchanged" and old_table is not None:
+            reason, detail = _same_for_callers(api, old_table, table) or (reason, detail)
         rows.append(PoolRow(api=api, side="theirs_only", theirs=label, reason=reason, detail=detail))
     for row in candidates:
         if row.api not in matched:
@@ -144,6 +150,15 @@ def _why_not_ours(
         return "unknown_name", "the sources of the new release do not show such a name"
     barrier = known.barrier()
     return barrier if barrier is not None else ("unchanged", f"the same in both releases: {known.object.path}")
+
+
+def _same_for_callers(api: str, old_table: ApiTable, table: ApiTable) -> tuple[str, str] | None:
+    """Return the signature that both releases write, up to names that no call can hold; null where none is written."""
+    before, after = old_table.find(api), table.find(api)
+    old, new = (known.object.params if known is not None else None for known in (before, after))
+    if old is None or new is None or is_generic(new) or compare(old, new):
+        return None
+    return "same_signature", f"a call is written {write_signature(new)} in both releases"
 
 
 def _why_not_theirs(row: Candidate) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from novelapi.records.stage import StageResult
 
 STAGE = "stage1_discovery"
 EXCLUDED = "stage1_excluded"
-STAGE_VERSION = 4
+STAGE_VERSION = 5
 """Raise it, with a line in the changelog, whenever the same releases would give other rows."""
 
 

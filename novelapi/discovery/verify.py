@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,12 @@ from novelapi.records.environment import Environment
 
 LIMITS = Limits(wall_s=900.0, cpu_s=120, memory_mb=8192)
 """For importing everything that changed in a library, once: CPU time is the budget, the clock a backstop."""
+
+PATH_S = 60
+"""Seconds for one path: a module that waits for something when it is imported costs only itself."""
+
+TOTAL_S = 1800.0
+"""Elapsed seconds after which no further process is started for a release that keeps ending or blocking them."""
 
 STRONG = frozenset({"inspect", "__init__", "__new__"})
 """Where a signature that Python itself knows comes from."""
@@ -98,6 +105,7 @@ class Inspector:
         request = {
             "prelude": self.prelude,
             "roots": list(self.roots),
+            "path_s": PATH_S,
             "paths": list(paths),
             "modules": {module: list(known) for module, known in (open_modules or {}).items()},
         }
@@ -105,7 +113,7 @@ class Inspector:
         if path.exists():
             rows = json.loads(path.read_bytes())
         else:
-            rows = self._ask(request)
+            rows = self._ask_once(request) or self._ask_apart(request, time.monotonic() + TOTAL_S)
             jsonl.write_text(path, json.dumps(rows, ensure_ascii=True, separators=(",", ":")))
         return {name: parse_observation(row) for name, row in rows.items()}
 
@@ -113,22 +121,38 @@ class Inspector:
         spec = {"request": request, "guest": file_digest(GUEST / "inspect_api.py")}
         return self.layout.observations(self.env.key, digest(spec))
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask_once(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what one process saw; null when it ended early, although the packages as such can be imported."""
         answer = run_isolated(self.env, "inspect_api", request, LIMITS)
         if answer.value is not None:
-            if answer.value["prelude_error"]:
-                raise NovelApiError(
-                    f"the prelude of {self.env.library} fails in {self.env.release} ({answer.value['prelude_error']}): "
-                    "correct it in the catalogue"
-                )
-            return answer.value["paths"]
-        parts = _halves(request)
-        if len(parts) < 2:
-            return dict.fromkeys(request["paths"], _dead(answer))
+            return self._paths(answer)
+        top = {**request, "paths": list(self.roots), "modules": {}}
+        dead = run_isolated(self.env, "inspect_api", top, LIMITS).value is None
+        return dict.fromkeys(request["paths"], _dead(answer)) if dead else None
+
+    def _ask_apart(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
+        """Return what several processes saw, each asked for a part, down to the paths that end theirs."""
         rows: dict[str, Any] = {}
-        for part in parts:
-            rows.update(self._ask(part))
+        for part in _halves(request):
+            if time.monotonic() >= deadline:
+                rows.update(dict.fromkeys(part["paths"], _given_up()))
+                continue
+            answer = run_isolated(self.env, "inspect_api", part, LIMITS)
+            if answer.value is not None:
+                rows.update(self._paths(answer))
+            elif len(part["paths"]) + len(part["modules"]) > 1:
+                rows.update(self._ask_apart(part, deadline))
+            else:
+                rows.update(dict.fromkeys(part["paths"], _dead(answer)))
         return rows
+
+    def _paths(self, answer: Answer) -> dict[str, Any]:
+        if answer.value["prelude_error"]:
+            raise NovelApiError(
+                f"the prelude of {self.env.library} fails in {self.env.release} ({answer.value['prelude_error']}): "
+                "correct it in the catalogue"
+            )
+        return answer.value["paths"]
 
 
 def _halves(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -140,7 +164,7 @@ def _halves(request: dict[str, Any]) -> list[dict[str, Any]]:
     keys = sorted(groups)
     if len(keys) + len(modules) < 2:
         paths, middle = request["paths"], len(request["paths"]) // 2
-        return [{**request, "paths": part} for part in (paths[:middle], paths[middle:])] if middle else []
+        return [{**request, "paths": part} for part in (paths[:middle], paths[middle:]) if part]
     if modules:
         return [{**request, "modules": {}}, *({**request, "paths": [], "modules": {m: k}} for m, k in modules.items())]
     middle = len(keys) // 2
@@ -158,3 +182,8 @@ def _dead(answer: Answer) -> dict[str, Any]:
         "garbled": "SystemError: the process closed its answer channel",
     }
     return {"ok": False, "stage": "process", "error": words[answer.failure or "garbled"]}
+
+
+def _given_up() -> dict[str, Any]:
+    error = f"TimeoutError: not tried: what was asked before took more than {TOTAL_S:.0f} s"
+    return {"ok": False, "stage": "process", "error": error}

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from novelapi.knowledge import synthesis
+from novelapi.knowledge import repairs, synthesis
 from novelapi.knowledge.corpus import Corpus, Place
 from novelapi.knowledge.drafts import Draft, drafts, traced
 from novelapi.knowledge.leakage import normalised_calls
 from novelapi.knowledge.material import Facts, Material
-from novelapi.knowledge.objects import Objects
+from novelapi.knowledge.objects import Objects, names_of_class
 from novelapi.knowledge.snippets import script_of
 from novelapi.knowledge.surroundings import needs_network, served, with_file, without_extras
 from novelapi.knowledge.targets import Target
@@ -105,7 +105,7 @@ def collect(targets: Sequence[Target], surfaces: Mapping[str, Surface], sources:
     for proposals in (bench.prepared, bench.traced, bench.surrounded):
         bench.round(_unless_ran(proposals))
     bench.round(lambda attempt: bench.synthesised(attempt) if attempt.lacks else ())
-    for proposals in (bench.prepared, bench.surrounded, bench.composed, bench.repaired):
+    for proposals in (bench.prepared, bench.surrounded, bench.composed, bench.repaired, bench.stood_in):
         bench.round(_unless_ran(proposals))
     bench.round(lambda attempt: bench.coupled(attempt) if attempt.lacks and attempt.ran else ())
     bench.round(lambda attempt: bench.extended(attempt) if attempt.lacks and attempt.ran else ())
@@ -203,15 +203,32 @@ class _Bench:
 
     def composed(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield programs whose receiver and arguments are objects that other programs make."""
-        found = synthesis.with_objects(attempt.target, attempt.surface.parameters, self.sources.objects, self.values)
+        target, names = attempt.target, names_of_class(attempt.target.owner, self.facts)
+        found = synthesis.with_objects(target, attempt.surface.parameters, self.sources.objects, self.values, names)
         return itertools.islice(found, synthesis.MAX_DRAFTS)
 
     def repaired(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield made-up programs with the words that their error messages ask for."""
         for draft, trial in attempt.failed:
             if draft.source == "synthesis":
-                for code in synthesis.repaired(draft.code, trial.error_message):
+                for code in repairs.repaired(draft.code, trial.error_message):
                     yield Draft(code=code, source="synthesis", origin=draft.origin)
+
+    def stood_in(self, attempt: Attempt) -> Iterator[Draft]:
+        """Yield made-up programs with a stand-in for an object of which only its class or nothing is known."""
+        unknown = {
+            item.name
+            for item in attempt.surface.parameters
+            if not self.sources.objects.of(synthesis.class_names(item.type or "")) and synthesis.any_object(item)
+        }
+        for draft, trial in attempt.failed:
+            if draft.source == "synthesis" and trial.error_type == "AttributeError":
+                names = [item.name for item in attempt.surface.parameters]
+                code = repairs.stood_in(draft.code, trial.error_message, attempt.target, names, unknown)
+                if code is not None:
+                    yield Draft(
+                        code=code, source="synthesis", origin=f"{draft.origin}, and an object made for the call"
+                    )
 
     def coupled(self, attempt: Attempt) -> Iterator[Draft]:
         """Yield programs with a second argument without which the new one was refused."""

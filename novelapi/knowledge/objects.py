@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from novelapi.knowledge import synthesis
+from novelapi.knowledge import repairs, synthesis
 from novelapi.knowledge.corpus import Corpus
 from novelapi.knowledge.drafts import makers
 from novelapi.knowledge.material import Facts, Material
@@ -30,19 +30,26 @@ class Maker:
     code: str
     """The program."""
     name: str
-    """The variable."""
+    """The variable, or an attribute of one."""
 
 
 class Objects:
-    """Makers by the last segment of the class's name."""
+    """Makers by the last segment of the class's name, and by the name that documents give the object."""
 
-    def __init__(self, makers_by_class: Mapping[str, Sequence[Maker]]) -> None:
+    def __init__(
+        self, makers_by_class: Mapping[str, Sequence[Maker]], by_name: Mapping[str, Sequence[Maker]] | None = None
+    ) -> None:
         """Keep the makers, shortest first."""
         self._by_class = makers_by_class
+        self._by_name = by_name or {}
 
     def of(self, names: Iterable[str]) -> list[Maker]:
         """Return makers of any of the named classes, in the order of the names."""
         return list(dict.fromkeys(maker for name in names for maker in self._by_class.get(name, ())))
+
+    def named(self, name: str) -> list[Maker]:
+        """Return makers of what documents call by a name: what an undocumented parameter of that name may take."""
+        return list(self._by_name.get(name, ()))
 
 
 def find_objects(
@@ -66,23 +73,50 @@ def find_objects(
         found = synthesis.from_scratch(owner, parameters, (), facts, corpus.values)
         codes += [_assigned(draft.code) for draft in itertools.islice(found, 6)]
     trials = _run(material, codes)
-    repairs = [
-        repaired
+    mended = [
+        changed
         for code in codes
         if not trials[code].ok
-        for repaired in itertools.islice(synthesis.repaired(code, trials[code].error_message), 2)
+        for changed in itertools.islice(repairs.repaired(code, trials[code].error_message), 2)
     ]
     shorter = [without_extras(code, trial) for code, trial in trials.items() if not trial.ok]
     documented |= {code for code in shorter if code is not None}
-    trials |= _run(material, [*repairs, *(code for code in shorter if code is not None)])
+    trials |= _run(material, [*mended, *(code for code in shorter if code is not None)])
+    found = _sorted(trials, documented)
+    built: list[str] = []
+    for api, (owner, parameters) in sorted(owners.items()):
+        if not found.of(names_of_class(api, facts)):
+            drafts = synthesis.with_objects(owner, parameters, found, corpus.values)
+            built += [_assigned(draft.code) for draft in itertools.islice(drafts, 6)]
+    return _sorted(trials | _run(material, built), documented) if built else found
+
+
+def names_of_class(api: str, facts: Facts) -> list[str]:
+    """Return the names that objects of a class know their class by: its own, then that of its public path."""
+    qualified = facts.apis.get(api, {}).get("qualname") or api
+    return list(dict.fromkeys([qualified.rsplit(".", 1)[-1], api.rsplit(".", 1)[-1]]))
+
+
+def _sorted(trials: Mapping[str, Trial], documented: Collection[str]) -> Objects:
+    """Sort programs by what they made: documented ones first, variables before attributes, short ones first."""
+    rows = [
+        (code not in documented, "." in name, len(code), code, name, classes)
+        for code, trial in trials.items()
+        if trial.ok
+        for name, classes in trial.objects.items()
+    ]
     by_class: dict[str, list[Maker]] = defaultdict(list)
-    made_up = {code for code in trials if code not in documented}
-    for code, trial in sorted(trials.items(), key=lambda item: (item[0] in made_up, len(item[0]), item[0])):
-        for name, classes in sorted(trial.objects.items()) if trial.ok else ():
-            for leaf in classes:
-                if len(by_class[leaf]) < PER_CLASS:
-                    by_class[leaf].append(Maker(code, name))
-    return Objects(by_class)
+    by_name: dict[str, list[Maker]] = defaultdict(list)
+    own: dict[str, bool] = defaultdict(bool)
+    for made_up, _, _, code, name, classes in sorted(rows):
+        for leaf in classes:
+            exact = leaf == classes[0]
+            if len(by_class[leaf]) < PER_CLASS or (exact and not own[leaf]):  # a subclass may override what is wanted
+                by_class[leaf].append(Maker(code, name))
+                own[leaf] |= exact
+        if not made_up and len(by_name[name]) < PER_CLASS:
+            by_name[name].append(Maker(code, name))
+    return Objects(by_class, by_name)
 
 
 def _run(material: Material, codes: Iterable[str]) -> dict[str, Trial]:
@@ -95,4 +129,4 @@ def _run(material: Material, codes: Iterable[str]) -> dict[str, Trial]:
 def _assigned(code: str) -> str:
     """Return a program whose last expression is kept in a variable."""
     head, _, last = code.rstrip("\n").rpartition("\n")
-    return f"{head}\nvalue = {last}\n"
+    return f"{head}\n{synthesis.MADE} = {last}\n"

@@ -7,6 +7,7 @@ import copy
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from novelapi.knowledge.arguments import INERT, choices, values
@@ -20,12 +21,15 @@ from novelapi.knowledge.targets import Target, sites
 from novelapi.records.bundle import KnownParameter
 
 if TYPE_CHECKING:
-    from novelapi.knowledge.objects import Objects
+    from novelapi.knowledge.objects import Maker, Objects
 
 _T = TypeVar("_T")
 
 MAX_DRAFTS = 24
 """Programs per API and round."""
+
+MADE = "value"
+"""Variable of an object that a made-up program makes."""
 
 _IMPORTS = {
     "io": "import io",
@@ -159,7 +163,8 @@ def from_scratch(
         facts: for imports.
         seen: values that calls in documents pass, per parameter name.
     """
-    calls = list(itertools.islice(_argument_lists(target, parameters, seen), MAX_DRAFTS))
+    members = facts.apis.get(target.api, {}).get("values") if target.kind == "class" else None
+    calls = members or list(itertools.islice(_argument_lists(target, parameters, seen), MAX_DRAFTS))
     if not target.member:
         module, _, leaf = target.api.rpartition(".")
         for arguments in calls:
@@ -175,9 +180,9 @@ def from_scratch(
                 yield Draft(code=code, source="synthesis", origin="arguments by type and name")
         return
     for place, receiver in receivers:
-        base = ast.unparse(receiver)
+        member = ast.unparse(ast.Attribute(receiver, target.leaf, ast.Load()))  # with brackets where it needs them
         for arguments in calls[: 1 if target.kind == "property" else 8]:
-            text = f"{base}.{target.leaf}" + ("" if target.kind == "property" else f"({arguments})")
+            text = member + ("" if target.kind == "property" else f"({arguments})")
             final = Statement(ast.parse(text).body[0], text)
             sliced = slice_program(place.script, place.index, (), [final], resolver(target, facts))
             code = _with_imports(steady(sliced)) if sliced is not None and usable(sliced) else None
@@ -186,7 +191,11 @@ def from_scratch(
 
 
 def with_objects(
-    target: Target, parameters: Sequence[KnownParameter], objects: Objects, seen: Mapping[str, Sequence[str]]
+    target: Target,
+    parameters: Sequence[KnownParameter],
+    objects: Objects,
+    seen: Mapping[str, Sequence[str]],
+    names: Sequence[str] = (),
 ) -> Iterator[Draft]:
     """Yield programs whose receiver and arguments are objects that other programs make.
 
@@ -195,24 +204,44 @@ def with_objects(
         parameters: S_param.
         objects: programs that make objects, by class.
         seen: values that calls in documents pass, per parameter name.
+        names: names of the class that owns the target, beside that in its path.
     """
-    receivers = objects.of([target.owner.rsplit(".", 1)[-1]]) if target.kind in {"method", "property"} else [None]
+    owners = [*names, target.owner.rsplit(".", 1)[-1]]
+    receivers = objects.of(owners) if target.kind in {"method", "property"} else [None]
     required = [item for item in parameters if item.default is None and not item.name.startswith("*")]
     if target.kind == "property":
         required = []
-    pools = [
-        [*objects.of(class_names(item.type or ""))[:2], *_standalone(values(item, seen.get(item.name, ())))[:3]]
-        for item in required
-    ]
+    pools = [[*_made(item, objects), *_standalone(values(item, seen.get(item.name, ())))[:3]] for item in required]
     rows = list(itertools.islice(_diagonal(pools), 6)) if all(pools) else []
     for receiver in receivers:
+        base = receiver.name if receiver is not None else None
         for row in rows:
-            made = [item for item in (receiver, *row) if item is not None and not isinstance(item, str)]
-            names = [item if isinstance(item, str) else item.name for item in row]
-            base = receiver.name if receiver is not None else None
-            code = _composed([item.code for item in made], _call(target, base, _arguments(required, names)))
+            given = [_apart(item, known.name, base) for known, item in zip(required, row, strict=True)]
+            made = [item for item in (receiver, *given) if item is not None and not isinstance(item, str)]
+            shown = [_class_of(known, base, item) for known, item in zip(required, given, strict=True)]
+            code = _composed([item.code for item in made], _call(target, base, _arguments(required, shown)))
             if made and code is not None:
                 yield Draft(code=code, source="synthesis", origin="objects that documented calls return")
+
+
+def _made(parameter: KnownParameter, objects: Objects) -> list[Maker]:
+    """Return what makes an argument: by its documented classes, or by its name where nothing is documented."""
+    return objects.of(class_names(parameter.type or ""))[:2] if parameter.type else objects.named(parameter.name)[:2]
+
+
+def _apart(item: Maker | str, parameter: str, receiver: str | None) -> Maker | str:
+    """Return an argument whose made-up object is not called as the receiver is."""
+    if isinstance(item, str) or item.name != MADE or receiver != MADE:
+        return item
+    return replace(item, code=re.sub(rf"(?m)^{MADE} = ", f"{parameter} = ", item.code), name=parameter)
+
+
+def _class_of(parameter: KnownParameter, receiver: str | None, item: Maker | str) -> str:
+    """Return an argument as it is written; what asks for a class, and gets none, takes the receiver's."""
+    if not isinstance(item, str):
+        return item.name
+    asks = parameter.name in {"cls", "klass"} and parameter.type in {None, "type", "class"}
+    return f"type({receiver})" if asks and receiver is not None else item
 
 
 def _call(target: Target, receiver: str | None, arguments: str) -> str:
@@ -258,16 +287,13 @@ def class_names(text: str) -> list[str]:
     ]
 
 
-def repaired(code: str, message: str) -> Iterator[str]:
-    """Yield a failed program with the words that its error message asks for: "should be 'amqp' or 'amqps'"."""
-    asked = re.search(r"(?:should|must|expected|one of|supported|valid|choose)[^.]*", message, re.IGNORECASE)
-    words = re.findall(r"['\"]([\w+.-]{1,24})['\"]", asked.group(0)) if asked else []
-    for word in words[:2]:
-        if "://" in code:
-            yield re.sub(r"\bhttps?://[^'\"]*", f"{word}://user:password@localhost:1234/name", code)
-        else:
-            for literal in dict.fromkeys(re.findall(r"'[^'\n]*'", code)):
-                yield code.replace(literal, repr(word))
+def any_object(parameter: KnownParameter) -> bool:
+    """Say whether a parameter may take any object with the right attributes: a class is asked for, or nothing said."""
+    if parameter.default is not None or parameter.name.startswith("*"):
+        return False
+    if parameter.type is None:
+        return parameter.description is None
+    return bool(re.fullmatch(r"(?:[a-z_]\w*\.)*[A-Z][a-z]*[A-Z]\w*", parameter.type))
 
 
 def _argument_lists(

@@ -70,7 +70,7 @@ class Trial:
     calls: tuple[ObservedCall, ...]
     """The calls of its targets."""
     objects: Mapping[str, tuple[str, ...]]
-    """Names of the classes of the variables that hold objects of the library."""
+    """Names of the classes of the variables, and of their attributes, that hold objects of the library."""
     cpu_ms: int
     """CPU time in milliseconds."""
 

@@ -3,6 +3,7 @@
 import sys
 import textwrap
 import venv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,31 @@ def test_what_the_running_library_says(material):
     assert facts.apis["minilib.Box.sort"]["signature"] == "(self, reverse=False)"
     assert "no attribute" in facts.apis["minilib.absent"]["error"]
     assert facts.modules["minilib"] >= {"Box", "scale"}
+
+
+def test_enumerations_say_how_their_members_are_looked_up(python_env, material):
+    facts = describe(replace(material, env=python_env), ["http.HTTPMethod", "json.JSONEncoder"], [], [])
+    assert facts.apis["http.HTTPMethod"]["values"][:2] == ["'CONNECT'", "'DELETE'"]
+    assert facts.apis["json.JSONEncoder"]["values"] == []
+
+
+HELD = """import json
+class Holder:
+    def __init__(self):
+        self.coder, self._own, self.n = json.JSONEncoder(), json.JSONEncoder(), 1
+    @property
+    def never(self):
+        raise RuntimeError
+holder = Holder()
+holder.__class__.__module__ = "json"
+coder = json.JSONDecoder()
+"""
+
+
+def test_objects_are_seen_in_variables_and_their_attributes(python_env):
+    trial = run_programs(python_env, [Program(id="0", code=HELD, targets=())], roots=("json",))["0"]
+    assert trial.ok, trial.error_message
+    assert trial.objects == {"holder": ("Holder",), "coder": ("JSONDecoder",), "holder.coder": ("JSONEncoder",)}
 
 
 # code, targets, ok, error type, good calls

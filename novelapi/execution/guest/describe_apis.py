@@ -5,6 +5,7 @@ Answer: {"apis": {path: {...}}, "modules": {name: [public names]}, "members": {c
 """
 
 import contextlib
+import enum
 import importlib
 import inspect
 import io
@@ -60,6 +61,7 @@ def describe(path):
     if isinstance(obj, type):
         own = obj.__dict__.get("__init__")
         record["init_doc"] = text(getattr(own, "__doc__", None)) if inspect.isfunction(own) else None
+        record["values"] = enumerated(obj)
         record["bases"] = ["%s.%s" % (base.__module__, base.__qualname__) for base in obj.__mro__[1:]]
     if target.owner is not None:
         record["inherited"] = target.leaf not in vars(target.owner)
@@ -74,6 +76,14 @@ def describe(path):
     with contextlib.suppress(Exception):
         record["signature"] = str(inspect.signature(obj))
     return record
+
+
+def enumerated(cls):
+    """Return how the members of an enumeration are looked up by value; nothing for other classes."""
+    if not issubclass(cls, enum.Enum):
+        return []
+    plain = (str, bytes, int, float, tuple, type(None))
+    return [repr(item.value) if type(item.value) in plain else "%s.%s" % (cls.__name__, item.name) for item in cls][:6]
 
 
 def is_python(obj):

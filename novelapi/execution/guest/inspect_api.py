@@ -1,6 +1,6 @@
 """Tells what dotted paths lead to in this environment. Standard library only, grammar of Python 3.8.
 
-Request: {"prelude": code or null, "paths": [dotted path, ...], "roots": [package, ...],
+Request: {"prelude": code or null, "paths": [dotted path, ...], "roots": [package, ...], "path_s": seconds for one path,
 "modules": {module: [name that is known without asking, ...]}}.
 Answer: {"prelude_error": text or null, "paths": {path: observation}}; public functions and classes of `modules` that
 are not known are observed too.
@@ -29,16 +29,71 @@ KINDS = {
     inspect.Parameter.KEYWORD_ONLY: 3,
     inspect.Parameter.VAR_KEYWORD: 4,
 }
-PATH_S = 60
-"""Seconds for one path: a module that waits for something when it is imported costs only itself."""
+HUNG_CAP = 4
+"""Imports that may run out of time; after that only what is already imported is asked."""
+
+STUBBORN = 5
+"""Seconds after which a module that goes on although its time is up ends the process."""
 
 DOC_CAP = 60000
 EMPTY = inspect.Parameter.empty
 
 
+class OutOfTime(BaseException):
+    """The time of a path is up: no subclass of Exception, since libraries catch those."""
+
+
+class Clock:
+    """Gives each path its seconds, and remembers the modules whose import used them up or failed twice."""
+
+    def __init__(self):
+        self.seconds = 60
+        self.pid = os.getpid()
+        self.raised = 0
+        self.hung = {}
+        self.failed = {}
+
+    def start(self):
+        self.raised = 0
+        signal.setitimer(signal.ITIMER_REAL, self.seconds, 1)
+
+    def stop(self):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if os.getpid() != self.pid:
+            os._exit(0)  # a child that the library forked when it was imported
+
+    def ring(self, number, frame):
+        self.raised += 1
+        if self.raised > STUBBORN:
+            os._exit(75)  # it catches everything and goes on
+        raise OutOfTime("no answer within %s s" % self.seconds)
+
+    def load(self, name):
+        """Import a module; one that ran out of time or failed twice, and what comes after too many, is not tried."""
+        if name in self.hung:
+            raise OutOfTime(self.hung[name])
+        if len(self.hung) >= HUNG_CAP and name not in sys.modules:
+            raise OutOfTime("not tried: the imports of %s took too long" % ", ".join(sorted(self.hung)))
+        failures = self.failed.get(name, [])
+        if len(failures) == 2:  # the first may be owed to the order of imports
+            raise failures[-1].with_traceback(None)
+        try:
+            return importlib.import_module(name)
+        except OutOfTime as error:
+            self.hung[name] = str(error)
+            raise
+        except Exception as error:
+            self.failed[name] = [*failures, error]
+            raise
+
+
+CLOCK = Clock()
+
+
 def describe_error(error):
     text = " ".join(str(error).split())
-    return (type(error).__name__ + (": " + mask(text) if text else ""))[:600]
+    kind = "TimeoutError" if isinstance(error, OutOfTime) else type(error).__name__
+    return (kind + (": " + mask(text) if text else ""))[:600]
 
 
 def mask(text):
@@ -204,14 +259,14 @@ def kind_of(raw, reached, owner_is_class):
 def import_longest(path):
     """Import the longest prefix of a path that is a module; return it and the remaining parts."""
     parts = path.split(".")
-    module = importlib.import_module(parts[0])
+    module = CLOCK.load(parts[0])
     used = 1
     while used < len(parts):
         name = ".".join(parts[: used + 1])
         if parts[used] in vars(module) and name not in sys.modules:
             break  # an attribute wins over a submodule that nobody has imported
         try:
-            following = importlib.import_module(name)
+            following = CLOCK.load(name)
         except ModuleNotFoundError as error:
             if error.name != name and not (error.name or "").startswith(parts[0]):
                 raise  # a dependency is missing
@@ -295,7 +350,7 @@ def unknown_names(module, known, roots):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            loaded = importlib.import_module(module)
+            loaded = CLOCK.load(module)
             found = []
             for name in sorted(set(dir(loaded)) - set(known)):
                 value = None if name.startswith("_") else getattr(loaded, name, None)
@@ -307,32 +362,33 @@ def unknown_names(module, known, roots):
         return []  # a path below it is observed and tells why
 
 
-def give_up(number, frame):
-    raise TimeoutError(f"no answer within {PATH_S} s")
-
-
 def main():
     answer_fd = int(sys.argv[1])
     request = json.load(sys.stdin)
     sys.setrecursionlimit(5000)
     prelude_error = None
     warnings.simplefilter("ignore")
+    CLOCK.seconds = request["path_s"]
+    signal.signal(signal.SIGALRM, CLOCK.ring)
     if request.get("prelude"):
+        CLOCK.start()
         try:
             exec(compile(request["prelude"], "<prelude>", "exec"), {"__name__": "__prelude__"})
         except BaseException as error:
             prelude_error = describe_error(error)
+        CLOCK.stop()
     seen = {}
     roots = set(request.get("roots", ()))
     paths = list(request["paths"])
     for module, known in request.get("modules", {}).items():
+        CLOCK.start()
         paths += unknown_names(module, known, roots)
-    signal.signal(signal.SIGALRM, give_up)
+        CLOCK.stop()
     found = {}
     for path in dict.fromkeys(paths):
-        signal.alarm(PATH_S)
+        CLOCK.start()
         found[path] = observe(path, seen)
-        signal.alarm(0)
+        CLOCK.stop()
     answer = {"prelude_error": prelude_error, "paths": found}
     data = json.dumps(answer).encode()
     with os.fdopen(answer_fd, "wb") as sink:

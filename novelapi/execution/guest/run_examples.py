@@ -200,14 +200,26 @@ def execute(program, targets, limits):
 
 
 def objects(namespace, roots):
-    """Return which variables hold objects of the library, with the names of their classes."""
+    """Return which variables, and which of their attributes, hold objects of the library, with their classes' names."""
+    variables = of_library(namespace, "", roots)
+    attributes = {}
+    for name in variables:
+        with contextlib.suppress(AttributeError):  # an object without a dictionary of its own
+            own = object.__getattribute__(namespace[name], "__dict__")
+            attributes.update(of_library(own, name + ".", roots))
+    return {**dict(list(variables.items())[:30]), **dict(list(attributes.items())[:30])}
+
+
+def of_library(values, prefix, roots):
     found = {}
-    for name, value in namespace.items():
-        if name.startswith("_") or isinstance(value, (type, types.ModuleType, types.FunctionType)):
+    for name, value in values.items():
+        if not str(name).isidentifier() or name.startswith("_"):
+            continue
+        if isinstance(value, (type, types.ModuleType, types.FunctionType)):
             continue
         names = [cls.__name__ for cls in type(value).__mro__ if str(cls.__module__).split(".", 1)[0] in roots]
-        if names and len(found) < 30:
-            found[name] = names[:12]
+        if names:
+            found[prefix + name] = names[:12]
     return found
 
 

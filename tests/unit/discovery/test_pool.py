@@ -3,7 +3,7 @@
 import pytest
 
 from novelapi.catalog import Library, PrivatePrefix
-from novelapi.discovery.pool import compare_pool, read_membership, summary
+from novelapi.discovery.pool import WEAK, compare_pool, read_membership, summary
 from novelapi.errors import DataError
 from novelapi.records.api import Candidate, Change, Exclusion
 from tests.unit.discovery.test_differences import f, table_of
@@ -54,6 +54,32 @@ def test_names(tmp_path, api, label, side, reason):
     rows = compare_pool({api: label}, OURS, EXCLUDED, table_of(tmp_path, CODE), LIBRARY)
     (row,) = [row for row in rows if row.side != "ours_only"]
     assert (row.api, row.side, row.reason) == (api, side, reason)
+
+
+@pytest.mark.parametrize(
+    ("old", "reason"),
+    [
+        ("def h(x):\n    return x\n", "same_signature"),
+        ("def h(x: int):\n    return x\n", "unchanged"),  # stage 1 should have said that the annotation changed
+        ("def h(x, y=1):\n    return x\n", "unchanged"),  # stage 1 should have found this
+        ("h = 1\n", "unchanged"),
+    ],
+)
+def test_what_callers_write_in_both_releases_is_no_change(tmp_path, old, reason):
+    before = table_of(tmp_path / "old", {"__init__": "from lib.a import h\n__all__ = ['h']\n", "a": old})
+    rows = compare_pool({"lib.h": "modified"}, [], [], table_of(tmp_path / "new", CODE), LIBRARY, old_table=before)
+    assert [row.reason for row in rows] == [reason]
+    assert reason not in WEAK or reason == "unchanged"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("def h(__x):\n    return __x\n", "def h(x, /):\n    return x\n"), ("def h(a, /): pass\n", "def h(b, /): pass\n")],
+)
+def test_a_name_that_no_call_can_hold_is_no_change(tmp_path, old, new):
+    tables = [table_of(tmp_path / name, {"__init__": text}) for name, text in (("old", old), ("new", new))]
+    (row,) = compare_pool({"lib.h": "modified"}, [], [], tables[1], LIBRARY, old_table=tables[0])
+    assert row.reason == "same_signature"
 
 
 def test_ours_only(tmp_path):

@@ -3,10 +3,13 @@
 import pytest
 
 from novelapi.knowledge.arguments import choices, values
+from novelapi.knowledge.corpus import Place
 from novelapi.knowledge.material import Facts
 from novelapi.knowledge.objects import Maker, Objects
+from novelapi.knowledge.repairs import repaired, stood_in
+from novelapi.knowledge.snippets import script_of
 from novelapi.knowledge.surroundings import served, with_file, without_extras
-from novelapi.knowledge.synthesis import coupled, from_scratch, repaired, with_change, with_objects
+from novelapi.knowledge.synthesis import any_object, coupled, from_scratch, with_change, with_objects
 from novelapi.knowledge.targets import Target
 from novelapi.knowledge.trials import Trial
 from novelapi.records.bundle import KnownParameter
@@ -115,6 +118,99 @@ def test_objects_of_one_name_do_not_mix():
     objects = Objects({"A": [Maker("v = 1\n", "v")], "B": [Maker("v = 2\n", "v")]})
     drafts = with_objects(target("lib.A.f", "method"), [parameter("other", type="B")], objects, {})
     assert not [draft for draft in drafts if "v = 2" in draft.code]
+
+
+def test_two_made_up_objects_have_two_names():
+    made = {
+        name: [Maker(f"from lib import {name}\n\nvalue = {name}()\n", "value")] for name in ("Box", "Lid")
+    }  # fmt: skip
+    drafts = with_objects(target("lib.Box.f", "method"), [parameter("lid", type="Lid")], Objects(made), {})
+    assert next(drafts).code == "from lib import Box, Lid\n\nvalue = Box()\nlid = Lid()\nvalue.f(lid)\n"
+
+
+def test_an_undocumented_parameter_takes_what_documents_call_by_its_name():
+    receiver, stmt = (
+        Maker("from lib import A\n\na = A()\n", "a"),
+        Maker("from lib import make\n\nstmt = make()\n", "stmt"),
+    )
+    objects = Objects({"A": [receiver]}, {"stmt": [stmt]})
+    drafts = list(with_objects(target("lib.A.f", "method"), [parameter("stmt")], objects, {}))
+    assert drafts[0].code.endswith("a = A()\nstmt = make()\na.f(stmt)\n")
+    documented = with_objects(target("lib.A.f", "method"), [parameter("stmt", type="int")], objects, {})
+    assert "a.f(2)" in next(documented).code
+
+
+def test_a_class_that_is_asked_for_is_the_receivers():
+    objects = Objects({"A": [Maker("from lib import A\n\na = A()\n", "a")]})
+    drafts = with_objects(target("lib.A.adapt", "method"), [parameter("cls")], objects, {})
+    assert next(drafts).code.endswith("a.adapt(type(a))\n")
+
+
+def test_objects_of_a_class_under_another_name_are_receivers():
+    objects = Objects({"RealThing": [Maker("from lib import make\n\nt = make()\n", "t")]})
+    method = target("lib.thing.f", "method")
+    assert next(with_objects(method, [], objects, {}), None) is None
+    assert next(with_objects(method, [], objects, {}, ["RealThing"])).code.endswith("t.f()\n")
+
+
+def test_members_of_an_enumeration_are_looked_up_by_value():
+    facts = Facts(apis={"lib.Colour": {"values": ["'red'", "'blue'"]}})
+    known = [parameter("value"), parameter("names", default="None")]
+    codes = [draft.code for draft in from_scratch(target("lib.Colour", "class"), known, (), facts, {})]
+    assert codes == [f"from lib import Colour\n\nColour({value})\n" for value in ("'red'", "'blue'")]
+
+
+@pytest.mark.parametrize(
+    ("made", "call"),
+    [("x = a / b", "(a / b).f()"), ("x = make(1)", "make(1).f()"), ("x = -2", "(-2).f()"), ("x = 3", "3 .f()")],
+)
+def test_members_of_expressions_have_brackets(made, call):
+    script = script_of(f">>> from lib import a, b, make\n>>> {made}\n", "docs", "docs")
+    place = Place(script, 1, uses_change=False)
+    receiver = script.statements[1].node.value
+    drafts = list(from_scratch(target("lib.A.f", "method"), [], [(place, receiver)], FACTS, {}))
+    assert {draft.code.rstrip().split("\n")[-1] for draft in drafts} == {call}
+
+
+def test_lists_take_the_place_of_arrays_where_there_is_no_numpy():
+    code = "import numpy as np\nfrom lib import f\n\nf(np.array([1, 2, 3]), 2)\n"
+    assert list(repaired(code, "No module named 'numpy'")) == ["from lib import f\n\nf([1, 2, 3], 2)\n"]
+
+
+LACKING = "'int' object has no attribute 'autocommit'"
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "unknown", "expected"),
+    [
+        ("x = A()\nx.f(2, 3)\n", LACKING, ["a"], "x.f(SimpleNamespace(autocommit=True), 3)\n"),
+        ("x = A()\nx.f(2, 3)\n", LACKING, ["b"], "x.f(2, SimpleNamespace(autocommit=True))\n"),
+        ("x = A()\nx.f(2, 3)\n", LACKING, [], None),  # both are known to be numbers
+        ("x = A()\nx.f('a', 'b')\n", LACKING, ["a"], None),  # another object lacks it
+        ("x = A()\nx.f(2, 3)\n", "'int' object has no attribute '_hidden'", ["a"], None),
+        ("x = A()\nx.g(2, 3)\n", LACKING, ["a"], None),
+        ("x = A()\nx.f(2, 3)\n", "no such thing", ["a"], None),
+    ],
+)
+def test_a_stand_in_has_what_was_missed(code, message, unknown, expected):
+    found = stood_in(code, message, target("lib.A.f", "method"), ["a", "b"], unknown)
+    assert found == (expected and f"from types import SimpleNamespace\nx = A()\n{expected}")
+
+
+@pytest.mark.parametrize(
+    ("known", "meant"),
+    [
+        (parameter("conn"), True),
+        (parameter("conn", type="interfaces.DBAPIConnection"), True),
+        (parameter("conn", description="a connection"), False),
+        (parameter("x", type="int"), False),
+        (parameter("x", type="Series or DataFrame"), False),
+        (parameter("x", type="Callable"), False),
+        (parameter("conn", default="None"), False),
+    ],
+)
+def test_what_may_be_any_object(known, meant):
+    assert any_object(known) is meant
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""What a path leads to when it runs decides whose it is, whatever the sources define for other machines."""
+
+from __future__ import annotations
+
+import pytest
+
+from novelapi.discovery.classify import classify_observed
+from novelapi.discovery.diff import Differ
+from novelapi.discovery.verify import Observation
+from tests.unit.discovery.test_differences import f, table_of
+
+CODE = "try:\n    import fast\n" + "".join(f"    {line}\n" for line in f("(x)").splitlines())
+CODE += "except ImportError:\n    from other import f\n"
+ABSENT = Observation(ok=False, error="AttributeError: module 'lib' has no attribute 'f'", stage="attribute")
+
+
+def seen(module, qualname="f", kind="function"):
+    return Observation(ok=True, kind=kind, module=module, qualname=qualname, doc="Documented at length." * 3)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (seen("lib.a"), "added"),
+        (seen("other.inner"), "foreign"),
+        (seen("other.inner", kind="class"), "foreign"),
+        (seen("math"), "foreign"),
+        (seen("other.inner", "decorator.<locals>.wrapper"), "added"),  # ours, made by a decorator of another package
+        (seen("other.inner", kind="method"), "added"),
+        (seen("_speedups"), "added"),  # an extension module that leaves its package out
+        (seen("speedups"), "added"),
+        (seen(None, None), "added"),
+    ],
+)
+def test_whose_it_is(tmp_path, found, verdict):
+    before, after = table_of(tmp_path / "old", ""), table_of(tmp_path / "new", CODE)
+    (row,) = [row for row in Differ(before, after).differences() if row.new.shown == "lib.f"]
+    assert classify_observed(row, {"lib.f": found}, {"lib.f": ABSENT}, ("lib",)).verdict == verdict
