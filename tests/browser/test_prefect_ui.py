@@ -87,7 +87,7 @@ def look(driver, address, words, shot):
 
 
 def test_the_run_page_shows_the_grid_and_its_task_runs(driver, home):
-    words = [f"{NAME} / copy", "Completed", "paper-grid", "cpu", "watch this run at"]
+    words = [f"{NAME} / copy", "Completed", "paper-grid", "Work Pool", "cpu", "submitted to infrastructure"]
     seen = look(driver, home["run"], words, home["shots"] / "run.png")
     assert int(re.search(r"(\d+) Task runs", seen)[1]) >= 3
     assert NO_LINE not in seen
