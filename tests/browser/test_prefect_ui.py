@@ -87,7 +87,7 @@ def look(driver, address, words, shot):
 
 
 def test_the_run_page_shows_the_grid_and_its_task_runs(driver, home):
-    words = [f"{NAME} / copy", "Completed", "paper-grid", "cpu", "watch this run at"]
+    words = [f"{NAME} / copy", "Completed", "paper-grid", "Work Pool", "cpu", "submitted to infrastructure"]
     seen = look(driver, home["run"], words, home["shots"] / "run.png")
     assert int(re.search(r"(\d+) Task runs", seen)[1]) >= 3
     assert NO_LINE not in seen
@@ -98,11 +98,7 @@ def test_the_artifacts_page_shows_funnel_progress_and_report(driver, home):
     look(driver, f"{home['root']}/artifacts", keys, home["shots"] / "artifacts.png")
 
 
-def test_the_table_of_scores_shows_every_condition(driver, home):
-    words = ["condition", "baseline", "s_m_prose_m_code", "full"]
-    look(driver, f"{home['root']}/artifacts/key/pass-1-{EXPERIMENT}", words, home["shots"] / "scores.png")
-
-
 def test_the_deployments_page_shows_every_flow_ready_where_a_worker_waits(driver, home):
     words = [*DEPLOYMENTS, "03:30", "Ready"]
-    look(driver, f"{home['root']}/deployments", words, home["shots"] / "deployments.png")
+    seen = look(driver, f"{home['root']}/deployments", words, home["shots"] / "deployments.png")
+    assert "Ready" in seen.splitlines(), "not only `Not Ready`"
