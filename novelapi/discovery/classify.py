@@ -140,6 +140,13 @@ def _is_foreign(seen: Observation, roots: Collection[str]) -> bool:
     What a decorator of another package made says that it is local to that; extension modules may leave packages out.
     """
     top = (seen.module or "").partition(".")[0]
+    if seen.kind == "callable":  # an object that a library calls has the module of its class, but no name of its own
+        return (
+            "." in (seen.module or "")
+            and seen.qualname is not None
+            and "<locals>" not in seen.qualname
+            and top not in roots
+        )
     named = top in sys.stdlib_module_names or ("." in (seen.module or "") and not top.startswith("_"))
     local = "<locals>" in (seen.qualname or "<locals>")
     return seen.kind in {"function", "class"} and named and not local and top not in roots

@@ -25,6 +25,11 @@ def seen(module, qualname="f", kind="function"):
         (seen("other.inner"), "foreign"),
         (seen("other.inner", kind="class"), "foreign"),
         (seen("math"), "foreign"),
+        (seen("other.inner", kind="callable"), "foreign"),  # numpy's functions are objects that dispatch
+        (seen("other.inner", None, kind="callable"), "added"),  # made of another package's class
+        (seen("lib.a", kind="callable"), "added"),
+        (seen("numpy", kind="callable"), "added"),  # a ufunc of ours
+        (seen("functools", None, kind="callable"), "added"),
         (seen("other.inner", "decorator.<locals>.wrapper"), "added"),  # ours, made by a decorator of another package
         (seen("other.inner", kind="method"), "added"),
         (seen("_speedups"), "added"),  # an extension module that leaves its package out
