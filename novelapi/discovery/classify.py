@@ -7,7 +7,6 @@ The sources propose (`diff`), running both releases decides (`verify`). Every re
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -135,14 +134,12 @@ def classify_observed(
 
 
 def _is_foreign(seen: Observation, roots: Collection[str]) -> bool:
-    """Return whether a path leads to what another package defines: sources may take it only where something is missing.
-
-    What a decorator of another package made says that it is local to that; extension modules may leave packages out.
-    """
-    top = (seen.module or "").partition(".")[0]
-    named = top in sys.stdlib_module_names or ("." in (seen.module or "") and not top.startswith("_"))
-    local = "<locals>" in (seen.qualname or "<locals>")
-    return seen.kind in {"function", "class"} and named and not local and top not in roots
+    """Return whether a path leads to what another package has under its own name: a decorator's work is not there."""
+    return (
+        seen.kind in {"function", "class", "callable"}
+        and seen.at_home
+        and (seen.module or "").partition(".")[0] not in roots
+    )
 
 
 def _new_verdict(row: Difference) -> Verdict:

@@ -48,6 +48,8 @@ class Observation:
     type: str | None = None
     same_as: str | None = None
     """The first path asked for that leads to the same object."""
+    at_home: bool = False
+    """Whether `module` has the same object under `qualname`."""
     params: tuple[Param, ...] | None = None
     origin: str | None = None
     """What gave the parameters: inspect, a constructor, or the docstring."""
@@ -74,6 +76,7 @@ def parse_observation(row: Mapping[str, Any]) -> Observation:
         qualname=row["qualname"],
         type=row["type"],
         same_as=row["same_as"],
+        at_home=row["at_home"],
         params=params,
         origin=row["from"],
         returns=row["returns"],

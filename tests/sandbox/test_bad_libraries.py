@@ -45,6 +45,23 @@ IMPORTS = {
 }
 """What a release does when it is imported, and what is said of it."""
 
+BORROWED = f"""import functools
+import json
+{NEW}
+try:
+    import a_module_that_nobody_has
+
+    def borrowed(x):
+        {DOC}
+except ImportError:
+    borrowed = json.dumps
+
+
+@functools.cache
+def wrapped(x):
+    {DOC}
+    return x
+"""
 HARMLESS = {
     "prints": "import os, sys\nprint('hello')\nos.write(1, b'x' * 500_000)\nsys.stderr.write('oh')",
     "forks": "import os\nos.fork()",
@@ -89,6 +106,7 @@ def index():
     index.library("costly", {"costly/a.py": OLD}, {
         "costly/__init__.py": "", "costly/a.py": f"import time\ntime.sleep(0.5)\nraise OSError('no driver')\n{NEW}{MANY}",
     })  # fmt: skip
+    index.library("borrows", {"borrows.py": OLD}, {"borrows.py": BORROWED})
     index.library("forged", {"forged.py": OLD}, {"forged.py": NEW})
     index.forged = frozenset({"forged-2.0-py3-none-any.whl"})
     index.library("unbuilt", {"unbuilt.py": OLD}, {"unbuilt.py": NEW})
@@ -159,6 +177,12 @@ def test_a_module_that_ends_the_process_costs_only_itself(workspace):
 
 def test_a_distribution_may_have_another_name_than_its_package(workspace):
     assert find(workspace, "othername")[0] == ["unlike.fresh"]
+
+
+def test_functions_of_others_and_their_wrappers_are_told_apart(workspace):
+    candidates, excluded = find(workspace, "borrows")
+    assert candidates == ["borrows.fresh", "borrows.wrapped"]
+    assert excluded["borrows.borrowed"] == "foreign: it is json.dumps when it runs"
 
 
 def test_a_package_may_share_its_namespace(workspace):

@@ -5,7 +5,7 @@ Request: {"prelude": code or null, "paths": [dotted path, ...], "roots": [packag
 Answer: {"prelude_error": text or null, "paths": {path: observation}}; public functions and classes of `modules` that
 are not known are observed too.
 An observation is {"ok": false, "stage": "import" or "attribute", "error": text} or {"ok": true, "kind", "module",
-"type", "qualname", "same_as": first path that leads to the same object, "params": [[name, kind, default, annotation],
+"type", "qualname", "same_as": first path that leads to the same object, "at_home", "params": [[name, kind, default, annotation],
 ...] or null, "from": what gave the signature, "doc", "returns", "warning"}.
 """
 
@@ -333,12 +333,21 @@ def told_of(path, seen, raw, reached, kind, found, doc, warning):
         "type": type(reached).__module__ + "." + type(reached).__qualname__,
         "qualname": text_or_none(getattr(same, "__qualname__", getattr(same, "__name__", None))),
         "same_as": first,
+        "at_home": is_at_home(same),
         "params": found[0] if found else None,
         "from": found[1] if found else None,
         "returns": found[2] if found else None,
         "doc": doc[:DOC_CAP] if isinstance(doc, str) else None,
         "warning": warning,
     }
+
+
+def is_at_home(obj):
+    """Whether the module that an object names as its own has it under its own name."""
+    found = sys.modules.get(text_or_none(getattr(obj, "__module__", None)))
+    for part in (text_or_none(getattr(obj, "__qualname__", None)) or "").split("."):
+        found = getattr(found, part, None)
+    return found is obj
 
 
 def text_or_none(value):

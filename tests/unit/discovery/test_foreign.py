@@ -14,8 +14,10 @@ CODE += "except ImportError:\n    from other import f\n"
 ABSENT = Observation(ok=False, error="AttributeError: module 'lib' has no attribute 'f'", stage="attribute")
 
 
-def seen(module, qualname="f", kind="function"):
-    return Observation(ok=True, kind=kind, module=module, qualname=qualname, doc="Documented at length." * 3)
+def seen(module, kind="function", *, at_home=True):
+    return Observation(
+        ok=True, kind=kind, module=module, qualname="f", at_home=at_home, doc="Documented at length." * 3
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -23,13 +25,13 @@ def seen(module, qualname="f", kind="function"):
     [
         (seen("lib.a"), "added"),
         (seen("other.inner"), "foreign"),
-        (seen("other.inner", kind="class"), "foreign"),
-        (seen("math"), "foreign"),
-        (seen("other.inner", "decorator.<locals>.wrapper"), "added"),  # ours, made by a decorator of another package
-        (seen("other.inner", kind="method"), "added"),
-        (seen("_speedups"), "added"),  # an extension module that leaves its package out
-        (seen("speedups"), "added"),
-        (seen(None, None), "added"),
+        (seen("other", "class"), "foreign"),
+        (seen("other", "callable"), "foreign"),  # numpy's functions are objects that dispatch
+        (seen("other", "callable", at_home=False), "added"),  # an object of ours of another package's class
+        (seen("other.inner", at_home=False), "added"),  # ours, made by a decorator of another package
+        (seen("other.inner", "method"), "added"),
+        (seen("_speedups", at_home=False), "added"),  # an extension module that leaves its package out
+        (seen(None, at_home=False), "added"),
     ],
 )
 def test_whose_it_is(tmp_path, found, verdict):

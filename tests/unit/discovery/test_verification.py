@@ -7,7 +7,7 @@ from novelapi.discovery.verify import Inspector
 from novelapi.execution.isolated import Answer
 
 GOOD = {
-    "ok": True, "kind": "function", "module": "lib", "type": "t", "qualname": "f", "same_as": "f",
+    "ok": True, "kind": "function", "module": "lib", "type": "t", "qualname": "f", "same_as": "f", "at_home": True,
     "params": None, "from": None, "returns": None, "doc": None, "warning": None,
 }  # fmt: skip
 
