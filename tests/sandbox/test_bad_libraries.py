@@ -141,18 +141,19 @@ def find(workspace, name, **fields):
 
 @pytest.mark.parametrize(("name", "said"), [(name, said) for name, (_, said) in IMPORTS.items()])
 def test_what_cannot_be_imported_is_told_by_name(workspace, name, said):
-    started = time.monotonic()
+    before, started = _children(), time.monotonic()
     candidates, excluded = find(workspace, name)
     assert candidates == []
     assert said in excluded[f"{name}.fresh"], excluded
     assert time.monotonic() - started < 90
-    assert _children() == []
+    assert _children() <= before
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_can_be_imported_is_found_whatever_else_it_does(workspace, name):
+    before = _children()
     assert find(workspace, name)[0] == [f"{name}.fresh"]
-    assert _children() == []
+    assert _children() <= before
 
 
 def test_a_module_that_hangs_costs_only_itself(workspace):
@@ -208,5 +209,5 @@ def test_the_others_go_on(workspace):
     assert find(workspace, "good")[0] == ["good.fresh"]
 
 
-def _children() -> list[str]:
-    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+def _children() -> set[str]:
+    return set(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split())
