@@ -162,9 +162,8 @@ class _Bench:
             self.real = RealCalls(self.zygote)
         if self.real.served >= MAX_TRIALS:
             self.settle()
-        used = self.real.served > 0
         seen = self._once(code)
-        if used and any(call.where == "remote" for call in seen.calls):
+        if self.real.doubtful:
             if self.verdict(seen)[0] == "pass":
                 self.unproved.append(code)
             else:
@@ -173,7 +172,8 @@ class _Bench:
         self.real.rest()
         return seen
 
-    def _once(self, code: str) -> Observation:
+    def _once(self, code: str, *, recall: bool = True) -> Observation:
+        self.real.begin(recall=recall)
         executor = "fork" if self.zygote.preload else "fresh"
         return observe(
             self.zygote, self.job.task, self.harness, code, executor, real=self.real if self._shares else None
@@ -196,7 +196,8 @@ class _Bench:
         unproved, self.unproved = self.unproved, []
         try:
             if unproved and self.real.session is not None:
-                if self.verdict(self._once(self.job.task.reference_solution))[0] == "pass" and self.real.session:
+                reference = self._once(self.job.task.reference_solution, recall=False)
+                if self.verdict(reference)[0] == "pass" and self.real.session is not None:
                     unproved = []
             for code in unproved:
                 self.real.close()

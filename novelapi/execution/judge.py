@@ -62,8 +62,9 @@ class Conversation:
         self.run = Run()
         self.apis = [call.api for call in task.calls] if mode != "plain" else []
         self.input: int | None = None
-        self.server: Session | None = None
-        self.server_input: int | None = None
+        self.told_run = False
+        self.told_input: int | None = None
+        """What the server of real calls was told of."""
         self.candidate: Session | None = None
         self._set_clocks()
 
@@ -87,7 +88,7 @@ class Conversation:
         """Give the kept candidate all inputs once more, with another replacement of the target's results; end it."""
         self.run = Run(stage="run")
         self.stub = stub
-        self.server = self.server_input = None
+        self.told_run, self.told_input = False, None
         self._set_clocks()
         self._guarded(lambda: self._inputs(None), keep=False)
         return self.run
@@ -246,24 +247,29 @@ class Conversation:
         assert self.candidate is not None
         if self.mode != "remote":
             raise ProtocolError("a remote call in a local run")
-        number = self._spy(message)
-        try:
-            request = {"op": "invoke", "spy": number, "args": message["args"], "kwargs": message["kwargs"]}
-        except KeyError as error:
-            raise ProtocolError("a call without arguments") from error
-        server = self._server(request)
+        request = self._invocation(message)
+        reply = self.real.recalled(request)
+        if reply is None:
+            reply = self._called(request)
+            self.real.remember(reply)
+        if reply["op"] != "local":
+            self._record(message, reply["record"], "remote")
+            self.run.stubbed = self.run.stubbed or bool(reply["record"].get("stubbed"))
+        self.candidate.send({key: item for key, item in reply.items() if key != "record"}, self.deadline)
+
+    def _called(self, request: Message) -> Message:
+        """Let the server make a call; its callbacks go to the candidate."""
+        assert self.candidate is not None
+        opening = self._opening("server")
+        server = self.real.open(opening, self.limits, self.apis, self.deadline, self.cpu_deadline)
         server.send(request, self.deadline)
         while True:
             reply = server.receive(self.deadline, self.cpu_deadline)
-            if reply["op"] == "callback":
-                self.candidate.send(reply, self.deadline)
-                server.send(self._callback_result(), self.deadline)
-                continue
-            if reply["op"] != "local":
-                self._record(message, reply["record"], "remote")
-                self.run.stubbed = self.run.stubbed or bool(reply["record"].get("stubbed"))
-            self.candidate.send({key: item for key, item in reply.items() if key != "record"}, self.deadline)
-            return
+            if reply["op"] != "callback":
+                return reply
+            self.real.lose_track()
+            self.candidate.send(reply, self.deadline)
+            server.send(self._callback_result(), self.deadline)
 
     def _callback_result(self) -> Message:
         assert self.candidate is not None
@@ -278,16 +284,20 @@ class Conversation:
             else:
                 raise ProtocolError("an answer in the middle of a callback")
 
-    def _server(self, request: Message) -> Session:
-        """Return the server, and say in the request what is new to it: a run, an input."""
-        if self.server is None:
-            self.server = self.real.open(self._opening("server"), self.limits, self.apis, self.deadline)
+    def _invocation(self, message: Message) -> Message:
+        """Make the request of a call, and say in it what is new to the server: a run, an input."""
+        try:
+            request = {"op": "invoke", "spy": self._spy(message), "args": message["args"], "kwargs": message["kwargs"]}
+        except KeyError as error:
+            raise ProtocolError("a call without arguments") from error
+        if not self.told_run:
             request["run"] = {"stub": self._stub}
-        if self.server_input != self.input and self.input is not None:
+            self.told_run = True
+        if self.told_input != self.input and self.input is not None:
             given = self.task.inputs[self.input]
             request["input"] = {"args": list(given.args), "kwargs": dict(given.kwargs)}
-            self.server_input = self.input
-        return self.server
+            self.told_input = self.input
+        return request
 
     def _spy(self, message: Message) -> int:
         number = message.get("spy")

@@ -7,9 +7,8 @@ from novelapi.evaluation.scoring import Job, Sample, score
 from novelapi.execution import trial
 from novelapi.execution.environments import python_environment
 from novelapi.execution.harness import prepare
-from novelapi.execution.judge import Conversation
 from novelapi.execution.pool import Slot, SlotOptions
-from novelapi.execution.remote import MAX_TRIALS
+from novelapi.execution.remote import MAX_TRIALS, RealCalls
 from novelapi.execution.zygote import Zygote
 from tests.sandbox.tasks import PAIRWISE, task
 
@@ -96,6 +95,22 @@ def test_what_others_left_behind_fails_nobody():
     assert scored(STATEFUL, HONEST) == ["pass"] * 4
 
 
+ASKS_OTHERS = "def solve(n):\n    threading.stack_size(0)\n    return threading.stack_size(n)\n"
+
+
+def test_what_a_used_server_answered_is_not_remembered(zygote):
+    harness, real, kept = prepare(zygote, STATEFUL), RealCalls(zygote), []
+    for code in (HONEST[0], ASKS_OTHERS):
+        real.begin(recall=True)
+        trial.observe(zygote, STATEFUL, harness, code, "fork", real=real)
+        kept.append(dict(real._known))
+        real.rest()
+    real.close()
+    assert real.doubtful
+    assert kept[0]
+    assert kept[0] == kept[1]
+
+
 @pytest.mark.parametrize("order", [[0, 1, -1, 2], [0, -1], [-1, 0]])
 def test_what_others_left_behind_helps_nobody(order):
     texts = [LIVES_ON_OTHERS if number < 0 else HONEST[number] for number in order]
@@ -116,16 +131,54 @@ def test_what_others_set_up_helps_nobody():
     assert scored(SETTING, texts, ("calendar",)) == ["pass", "fail", "pass"]
 
 
-def test_many_completions_share_a_server(monkeypatch):
-    opened = []
-    real = Conversation._server
+@pytest.fixture
+def made(monkeypatch):
+    """Numbers of the servers that were open when a call was made, in order; remembered calls are not made."""
+    found = []
+    real = RealCalls.open
 
-    def counted(self, request):
-        session = real(self, request)
-        opened.append(session.number)
+    def counted(self, *args):
+        session = real(self, *args)
+        found.append(session.number)
         return session
 
-    monkeypatch.setattr(Conversation, "_server", counted)
-    texts = [f"# {number}\n{PAIRWISE.reference_solution}" for number in range(MAX_TRIALS + 10)]
-    assert scored(PAIRWISE, texts) == ["pass"] * len(texts)
-    assert len(set(opened)) < 12  # the preparation's own, one per 25 completions, those of fresh runs
+    monkeypatch.setattr(RealCalls, "open", counted)
+    return found
+
+
+MANY = MAX_TRIALS + 10
+OTHER_CALL = "def solve(xs):\n    list(itertools.pairwise([{number}]))\n    return [b - a for a, b in itertools.pairwise(xs)]\n"
+
+
+def test_completions_that_make_other_calls_share_a_server(made):
+    assert scored(PAIRWISE, [OTHER_CALL.format(number=number) for number in range(MANY)]) == ["pass"] * MANY
+    assert len(made) > 2 * MANY
+    assert len(set(made)) < 14  # the preparation's own, one per 25 completions and its proof, those of fresh runs
+
+
+def test_completions_that_make_the_same_calls_have_them_made_once(made):
+    assert scored(PAIRWISE, [PAIRWISE.reference_solution]) == ["pass"]
+    once = len(made)
+    assert once > 0
+    made.clear()
+    texts = [f"# {number}\n{PAIRWISE.reference_solution}" for number in range(20)]
+    assert scored(PAIRWISE, texts) == ["pass"] * 20
+    assert len(made) <= once + 12  # one of the twenty may be drawn to run fresh
+
+
+TWICE = "first = True\ndef solve(n):\n    global first\n    r = threading.stack_size(n)\n    if not first:\n        r = r if threading.stack_size(n // 2) == n else -1\n    first = False\n    return r\n"
+
+
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_who_leaves_the_known_calls_finds_what_they_did(known):
+    """The last call, which nobody made before, returns what the remembered one before it has set."""
+    assert scored(STATEFUL, [*HONEST[:known], TWICE]) == ["pass"] * (known + 1)
+
+
+LAST_OF_THREE = "def solve(n):\n    threading.stack_size(0)\n    threading.stack_size(n + 32768)\n    return threading.stack_size(n) - 32768 - n\n"
+
+
+def test_what_was_remembered_counts_for_the_same_calls_from_the_start_alone():
+    """Equal calls with others before them are other calls."""
+    texts = [HONEST[0], LAST_OF_THREE, HONEST[1], LAST_OF_THREE]
+    assert scored(STATEFUL, texts) == ["pass", "fail", "pass", "fail"]
