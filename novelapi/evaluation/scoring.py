@@ -195,9 +195,10 @@ class _Bench:
         """
         unproved, self.unproved = self.unproved, []
         try:
-            if unproved and self.real.session is not None:
+            server = self.real.session
+            if unproved and server is not None:
                 reference = self._once(self.job.task.reference_solution, recall=False)
-                if self.verdict(reference)[0] == "pass" and self.real.session is not None:
+                if self.verdict(reference)[0] == "pass" and self.real.session is server:
                     unproved = []
             for code in unproved:
                 self.real.close()

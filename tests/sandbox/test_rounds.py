@@ -147,7 +147,9 @@ def made(monkeypatch):
 
 
 MANY = MAX_TRIALS + 10
-OTHER_CALL = "def solve(xs):\n    list(itertools.pairwise([{number}]))\n    return [b - a for a, b in itertools.pairwise(xs)]\n"
+OTHER_CALL = (
+    "def solve(xs):\n    list(itertools.pairwise([{number}]))\n    return [b - a for a, b in itertools.pairwise(xs)]\n"
+)
 
 
 def test_completions_that_make_other_calls_share_a_server(made):
