@@ -315,3 +315,19 @@ def test_one_program_that_kills_the_batch_does_not_take_the_others_along(python_
     trials = run_programs(python_env, [Program(id=str(n), code=code, targets=()) for n, code in enumerate(codes)])
     assert [trials[str(n)].ok for n in range(3)] == [False, True, True]
     assert [trials[str(n)].output for n in (1, 2)] == ["2\n", "'aa'\n"]
+
+
+UNSET = """import ctypes
+malloc = ctypes.CDLL(None).malloc
+malloc.restype = ctypes.c_void_p
+print(ctypes.string_at(malloc(1 << 16), 1 << 16)[4096:4112])
+"""
+
+
+def test_memory_that_nobody_has_set_is_not_shown_twice_alike(python_env):
+    shown = [
+        run_programs(python_env, [Program(id="0", code=UNSET, targets=())], hash_seed=seed)["0"].output
+        for seed in (0, 1, 1)
+    ]
+    assert shown[1] == shown[2] == f"{bytes([0xFE] * 16)!r}\n"
+    assert shown[0] != shown[1]
