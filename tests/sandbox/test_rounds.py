@@ -1,5 +1,8 @@
 """A candidate that is asked twice, and a server of real calls that several completions share: no verdict changes."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from novelapi.evaluation import outcome
@@ -184,3 +187,16 @@ def test_what_was_remembered_counts_for_the_same_calls_from_the_start_alone():
     """Equal calls with others before them are other calls."""
     texts = [HONEST[0], LAST_OF_THREE, HONEST[1], LAST_OF_THREE]
     assert scored(STATEFUL, texts) == ["pass", "fail", "pass", "fail"]
+
+
+def test_a_warm_parent_puts_its_memory_into_huge_pages_and_a_fresh_one_does_not(zygote):
+    if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 1):
+        pytest.skip("MADV_COLLAPSE needs Linux 6.1")
+    if not Path("/sys/kernel/mm/transparent_hugepage/enabled").exists():
+        pytest.skip("this kernel has no huge pages")
+    assert zygote.info["huge_pages"] > 0
+    fresh = Zygote(python_environment(), ())
+    try:
+        assert fresh.info["huge_pages"] == 0
+    finally:
+        fresh.close()
