@@ -9,8 +9,10 @@ repetition with the target's result replaced.
 import argparse
 import os
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 from novelapi.commands.scoring import environment_of
@@ -18,6 +20,7 @@ from novelapi.evaluation.scoring import Job, Sample, preload_of, score
 from novelapi.execution.harness import prepare
 from novelapi.execution.pool import Slot, SlotOptions
 from novelapi.records.task import Task
+from novelapi.settings import load_settings
 
 SUBJECTS = {
     "python": ("", "json.dumps", "import json\n", "def solve(x):", "return json.dumps(x, sort_keys=True)", ["{'b': 1, 'a': [2]}", "[]"]),
@@ -26,6 +29,7 @@ SUBJECTS = {
     "scipy": ("1.17.1", "scipy.stats.zscore", "import numpy as np\nimport scipy.stats\n", "def solve(x):", "return scipy.stats.zscore(x).round(6).tolist()", ["np.array([1., 2, 4])", "np.arange(5.)"]),
     "sqlalchemy": ("2.0.49", "sqlalchemy.select", "from sqlalchemy import select, table, column\n", "def solve(n):", "t = table('t', column(n))\n    return str(select(t.c[n]))", ["'a'", "'b'"]),
     "django": ("5.2.13", "django.utils.text.slugify", "from django.utils.text import slugify\n", "def solve(s):", "return slugify(s, allow_unicode=True)", ["'A b'", "'c  d'"]),
+    "django forms": ("5.2.13", "django.forms.CharField", "import django\nfrom django.conf import settings\nif not settings.configured:\n    settings.configure(USE_I18N=False)\n    django.setup()\nfrom django import forms\n", "def solve(x):", "return forms.CharField(max_length=5).clean(x) + forms.CharField(strip=False).clean(x)", ["' ab '", "'abc'"]),
     "pydantic": ("2.13.3", "pydantic.TypeAdapter", "from pydantic import TypeAdapter\n", "def solve(x):", "return TypeAdapter(list[int]).validate_python(x)", ["['1']", "(2, 3)"]),
 }  # fmt: skip
 THREADED = {
@@ -47,7 +51,7 @@ for _given in ({inputs},):
 def task_of(library):
     release, api, context, signature, body, inputs = (SUBJECTS | THREADED)[library]
     return Task(
-        task_id=f"{library}/benchmark", library=library, release=release, api=api, description="-", context_code=context,
+        task_id=f"{library}/benchmark", library=library.split()[0], release=release, api=api, description="-", context_code=context,
         entry_point="solve", signature=signature, reference_solution=f"{signature}\n    {body}\n",
         inputs=[{"args": [text]} for text in inputs],
     )  # fmt: skip
@@ -70,11 +74,18 @@ def children_cpu():
 class Subject:
     """One library: its task, its warm parent, its figures."""
 
-    def __init__(self, library, slot):
+    def __init__(self, library, slot, folder):
         self.library, self.slot, self.task = library, slot, task_of(library)
-        self.env = environment_of(library, self.task.release)
-        self.figures = {"fresh": [], "sample": [], "body": []}
+        self.env = environment_of(self.task.library, self.task.release)
+        self.figures = {"uncompiled": [], "fresh": [], "sample": [], "body": []}
         self.harness = None
+        self.bare = self.env.python
+        if library != "python":
+            without = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(
+                self.env.prefix, f"{folder}/{library}", symlinks=True, copy_function=os.link, ignore=without
+            )
+            self.bare = f"{folder}/{library}/bin/python"
 
     def zygote(self):
         preload = preload_of([self.task])
@@ -90,10 +101,17 @@ class Subject:
         )  # fmt: skip
 
     def fresh(self):
-        before = children_cpu()
+        """Run the body in an interpreter of its own, with the bytecode of `env build` and without any.
+
+        An installer leaves none, and a sandbox that sees the environment read-only cannot keep what an import compiles:
+        there each interpreter compiles the library again.
+        """
         variables = {"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        subprocess.run([self.env.python, "-c", self.source()], check=True, env=variables)
-        self.figures["fresh"].append(children_cpu() - before)
+        for name, python in (("fresh", self.env.python), ("uncompiled", self.bare)):
+            before = children_cpu()
+            nothing_written = {"PYTHONDONTWRITEBYTECODE": "1"}
+            subprocess.run([python, "-c", self.source()], check=True, env=variables | nothing_written)
+            self.figures[name].append(children_cpu() - before)
 
     def body(self):
         code = self.source().split("_calls")[0] + (
@@ -123,7 +141,8 @@ def main():
     parser.add_argument("--samples", type=int, default=20, help="completions of a task, as a model is asked for them")
     options = parser.parse_args()
     slot = Slot(SlotOptions())
-    subjects = [Subject(library, slot) for library in options.libraries]
+    folder = tempfile.TemporaryDirectory(dir=load_settings().envs_dir, prefix="bare-")
+    subjects = [Subject(library, slot, folder.name) for library in options.libraries]
     for subject in subjects:
         subject.zygote()
     for _ in range(options.rounds):
@@ -133,15 +152,17 @@ def main():
             subject.samples(options.samples)
     load = os.getloadavg()[0]
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load:.1f}, {time.strftime('%Y-%m-%d')}")
-    print("| library | fresh | sample | fresh / sample | body alone | sample - body | integrity |")
-    print("|---|---|---|---|---|---|---|")
+    print("| library | fresh, nothing compiled | fresh | sample | ratios | body alone | sample - body | integrity |")
+    print("|---|---|---|---|---|---|---|---|")
     for subject in subjects:
-        fresh, sample, body = (median(subject.figures[name]) for name in ("fresh", "sample", "body"))
+        names = ("uncompiled", "fresh", "sample", "body")
+        uncompiled, fresh, sample, body = (median(subject.figures[name]) for name in names)
         print(
-            f"| {subject.library} | {fresh:.0f} | {sample:.1f} | {fresh / sample:.0f}x | {body:.2f} "
-            f"| {sample - body:.1f} | {subject.harness.integrity} |"
+            f"| {subject.library} | {uncompiled:.0f} | {fresh:.0f} | {sample:.1f} | {uncompiled / sample:.0f}x, "
+            f"{fresh / sample:.0f}x | {body:.2f} | {sample - body:.1f} | {subject.harness.integrity} |"
         )
     slot.close()
+    folder.cleanup()
 
 
 if __name__ == "__main__":
