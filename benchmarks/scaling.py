@@ -55,10 +55,15 @@ def main():
         for _ in range(options.rounds):
             for n in rates:
                 warm = jobs_of([library], 2 * n, 4, generator)
-                rates[n].append(rate(set(cores[:n]), jobs_of([library], options.jobs * n, options.samples, generator), warm))
+                rates[n].append(
+                    rate(set(cores[:n]), jobs_of([library], options.jobs * n, options.samples, generator), warm)
+                )
         os.sched_setaffinity(0, cores)
         pairs = [many / (len(cores) * one) for one, many in zip(rates[1], rates[len(cores)], strict=True)]
-        print(f"| {library} | {median(rates[1]):.1f} | {median(rates[len(cores)]):.1f} | {median(pairs):.2f} |", flush=True)
+        print(
+            f"| {library} | {median(rates[1]):.1f} | {median(rates[len(cores)]):.1f} | {median(pairs):.2f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -29,6 +29,9 @@ from novelapi.settings import load_settings
 
 START_TIMEOUT_S = 240.0
 POLL_S = 0.1
+ANSWER_TIMEOUT_S = 5.0
+CONFIGURED_TIMEOUT_S = 30.0
+"""A server that was configured may be busy with others; one that is not there refuses at once."""
 
 QUIET = {
     "DO_NOT_TRACK": "1",
@@ -96,9 +99,10 @@ def wait(url: str) -> None:
     """
     layout = Layout(load_settings().home_dir)
     deadline = time.monotonic() + START_TIMEOUT_S
-    while not answers(url):
+    configured = bool(load_settings().prefect_api_url)
+    while not answers(url, CONFIGURED_TIMEOUT_S if configured else ANSWER_TIMEOUT_S):
         server = running(layout)
-        if load_settings().prefect_api_url:
+        if configured:
             raise PrerequisiteError(
                 f"no Prefect server answers at {url}: start it, or unset PREFECT_API_URL to use a local one"
             )
@@ -110,10 +114,10 @@ def wait(url: str) -> None:
         time.sleep(POLL_S)
 
 
-def answers(url: str) -> bool:
-    """Tell whether a Prefect API answers at an address."""
+def answers(url: str, timeout_s: float = ANSWER_TIMEOUT_S) -> bool:
+    """Tell whether a Prefect API answers at an address within some seconds; one that refuses is not waited for."""
     try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=5) as response:  # noqa: S310 - http(s) by setting
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=timeout_s) as response:  # noqa: S310 - http(s) by setting
             return response.status == 200
     except (OSError, ValueError, urllib.error.URLError):
         return False

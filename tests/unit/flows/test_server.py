@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -123,6 +124,30 @@ def test_an_address_where_nothing_answers_is_a_missing_prerequisite(layout, monk
     load_settings.cache_clear()
     with pytest.raises(PrerequisiteError, match="unset PREFECT_API_URL"):
         server.wait(server.start())
+
+
+@pytest.mark.parametrize(("patience_s", "there"), [(5, True), (0.2, False)])
+def test_a_busy_server_that_was_configured_is_given_time(layout, monkeypatch, patience_s, there):
+    """It accepts the connection and answers when its time comes; without patience it is taken for missing."""
+    monkeypatch.setattr(server, "ANSWER_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(server, "CONFIGURED_TIMEOUT_S", patience_s)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer():
+            connection, _ = listener.accept()
+            with connection:
+                time.sleep(1)
+                connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
+        monkeypatch.setenv("PREFECT_API_URL", url)
+        load_settings.cache_clear()
+        if there:
+            server.wait(url)
+        else:
+            with pytest.raises(PrerequisiteError, match="no Prefect server answers"):
+                server.wait(url)
 
 
 def test_a_local_server_that_ended_is_named_with_its_log(layout, child):
