@@ -1,8 +1,8 @@
 """Verdicts per second on one core and on all: does the executor scale?
 
 Run as `python benchmarks/scaling.py [LIBRARY ...] [--rounds 5]`. The whole tree of processes is bound to one core with
-one slot, then to all cores with one slot each; the two alternate in one run. Environments, imports and the preparation
-of tasks are done before the clock starts. The figure is rate(n) / (n * rate(1)).
+one slot, then to all cores with one slot each; the two alternate in one run. Workers, environments and imports are there before the
+clock starts; each job prepares its task. The figure is rate(n) / (n * rate(1)).
 """
 
 import argparse
@@ -53,9 +53,9 @@ def main():
     for library in options.libraries:
         generator, rates = random.Random(0), {1: [], len(cores): []}
         for _ in range(options.rounds):
-            for n in rates:
+            for n, found in rates.items():
                 warm = jobs_of([library], 2 * n, 4, generator)
-                rates[n].append(
+                found.append(
                     rate(set(cores[:n]), jobs_of([library], options.jobs * n, options.samples, generator), warm)
                 )
         os.sched_setaffinity(0, cores)
