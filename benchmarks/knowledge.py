@@ -113,7 +113,9 @@ def measure(workspace: Workspace, name: str, model: str) -> tuple[Coverage, dict
 
 def _count(coverage: Coverage, bundle: KnowledgeBundle, candidate: Candidate, facts: dict) -> None:
     coverage.total += 1
-    complete = {item.name.lstrip("*") for item in bundle.surface.parameters} >= {p.name for p in candidate.parameters}
+    known = {item.name.lstrip("*") for item in bundle.surface.parameters}
+    asked = [item for item in candidate.parameters if not item.kind.startswith("var_")]  # a written signature has none
+    complete = bool(known or not candidate.parameters) and known >= {item.name for item in asked}
     coverage.surface += bool(bundle.surface.s_name) and complete
     coverage.prose += bundle.m_prose is not None
     coverage.python += bundle.m_code is not None or bool(facts.get("python"))

@@ -11,6 +11,12 @@ from novelapi.knowledge.modules import Definition, Scope
 LONG = 60
 """A string of this length in a signature or decorator is documentation, not a value."""
 
+_DOCUMENTS = {"doc", "docstring", "desc", "description", "help"}
+_CALL = re.compile(r"[\w.]+\([^\n]*\)[^\n]*\n\s*\n")
+_HEADING = re.compile(
+    r"^\s*(Parameters|Returns|Notes|Examples|Args|Arguments|Raises)\s*(:|\n\s*-{3,})\s*$", re.MULTILINE
+)
+
 
 def stripped(definition: Definition, cap: int) -> str:
     """Return the source of a definition without docstrings, attribute docstrings and `Doc()` texts.
@@ -88,6 +94,17 @@ class _Editor:
             if isinstance(part, ast.Subscript) and ast.unparse(part.value).endswith("Annotated"):
                 self._strip_annotated(part)
         self._strip_long_strings(node)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            self._strip_documents(node.value)
+
+    def _strip_documents(self, value: ast.expr) -> None:
+        """Blank docstrings that are handed to what makes the object of an assignment."""
+        for call in ast.walk(value):
+            if isinstance(call, ast.Call):
+                given = [(None, item) for item in call.args] + [(item.arg, item.value) for item in call.keywords]
+                for keyword, item in given:
+                    if isinstance(item, ast.Constant) and _is_docstring(item.value, keyword):
+                        self._replace(item, '"..."')
 
     def _strip_body(self, body: list[ast.stmt]) -> None:
         unwanted = [item for item in body if is_text(item) or _sets_doc(item)]
@@ -202,6 +219,14 @@ class _Editor:
 
 def _is_long_text(value: object) -> bool:
     return isinstance(value, str) and len(value) >= LONG and " " in value.strip()
+
+
+def _is_docstring(value: object, keyword: str | None) -> bool:
+    """Say whether an argument is a docstring: by its keyword, its first line (a call) or its underlined headings."""
+    if not _is_long_text(value):
+        return False
+    text = str(value).strip()
+    return (keyword or "").strip("_") in _DOCUMENTS or bool(_CALL.match(text)) or bool(_HEADING.search(text))
 
 
 def _leaf(node: ast.expr) -> str:

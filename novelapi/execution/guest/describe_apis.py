@@ -89,7 +89,7 @@ def enumerated(cls):
 def is_python(obj):
     """Whether an object was made by Python source of its own: a function with code, a class with such a body."""
     if not isinstance(obj, type):
-        return hasattr(obj, "__code__")
+        return inspect.isfunction(getattr(obj, "__func__", obj))  # Cython's functions have code objects, too
     own = vars(obj)
     return any(inspect.isfunction(value) for value in own.values()) or "__weakref__" in own or "__slots__" in own
 

@@ -114,6 +114,32 @@ def test_a_path_is_followed_through_imports(packages):
     )
 
 
+SIGNATURE = '"""made(x, *, order=0)\\n\\n    Return the value of the polynomial at a place.\\n    """'
+HEADINGS = '"""Return the value of the polynomial.\\n\\n    Parameters\\n    ----------\\n    x : float\\n    """'
+PLAIN = '"Return the value of the polynomial at a place and all its derivatives."'
+PATTERN = 'r"""^ (?P<name> [a-z]+ )  # a name\\n    \\s* = \\s*\\n    (?P<value> .* ) $"""'
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (f"Maker(core, {SIGNATURE}, order=0)", 'Maker(core, "...", order=0)'),
+        (f"Maker(core, {HEADINGS})", 'Maker(core, "...")'),
+        (f"Maker(core, doc={PLAIN})", 'Maker(core, doc="...")'),
+        (f"wrap(1)(Maker(core, docstring={PLAIN}))", 'wrap(1)(Maker(core, docstring="..."))'),
+        (f"Maker(core, {PLAIN})", None),  # a message, for all we know
+        (f"compile({PATTERN}, 64)", None),
+        (SIGNATURE, None),  # the value itself
+    ],
+)
+def test_docstrings_that_are_handed_to_a_maker(tmp_path, value, kept):
+    (tmp_path / "lib").mkdir()
+    value = value.replace("\\n", "\n")
+    (tmp_path / "lib" / "__init__.py").write_text(f"made = {value}\n")
+    text = code_of(Packages(tmp_path), "lib.made", "lib:made").text
+    assert text == f"# lib/__init__.py\nmade = {kept or value}\n"
+
+
 def test_class_without_attribute_documentation(packages):
     text = code_of(packages, "lib.Shape", "lib._core:Shape", "class").text
     assert "side: int = 1" in text
