@@ -84,8 +84,14 @@ class Conversation:
         self._guarded(lambda: self._first(code, stop), keep)
         return self.run
 
-    def again(self, stub: Replacement | None) -> Run:
-        """Give the kept candidate all inputs once more, with another replacement of the target's results; end it."""
+    def again(self, stub: Replacement | None, *, mode: Mode | None = None) -> Run:
+        """Give the kept candidate all inputs once more, with another replacement of the target's results; end it.
+
+        Args:
+            stub: how results are replaced (mode `remote`), or null.
+            mode: what stands in for the targets now; null for what it was.
+        """
+        self.mode = mode or self.mode
         self.run = Run(stage="run")
         self.stub = stub
         self.told_run, self.told_input = False, None
@@ -202,7 +208,7 @@ class Conversation:
         reply = self._ask(
             {
                 "op": "input", "index": index, "nonce": nonce, "args": list(given.args), "kwargs": dict(given.kwargs),
-                "observe": self.task.observe, "entry": task_entry(self.task),
+                "observe": self.task.observe, "entry": task_entry(self.task), "mode": self.mode,
             }
         )  # fmt: skip
         if reply["op"] == "error":

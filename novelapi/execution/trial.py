@@ -123,13 +123,22 @@ class Trial:
     def plain(self, *, keep: bool = False) -> Run:
         """Run it as it is, until the first wrong answer; with `keep` the candidate stays for a second round."""
         conversation = self._conversation(self.harness.mode, None)
-        run = conversation.go(self.code, self.comparison, keep=keep and self.harness.mode == "remote")
+        run = conversation.go(self.code, self.comparison, keep=keep and self._asked_twice)
         self.kept = conversation if conversation.candidate is not None else None
         return self._counted(run)
 
+    @property
+    def _asked_twice(self) -> bool:
+        """Whether the candidate of the plain run can be asked again with replaced results."""
+        return self.harness.mode == "remote" or (self.harness.stub == "sentinel" and self.task.kind == "function")
+
     def sentinel(self) -> Run:
-        """Run it with results that can do nothing."""
-        self.let_go()
+        """Run it with results that can do nothing; a kept candidate is asked first, as in `stubbed`."""
+        if self.kept is not None:
+            kept, self.kept = self.kept, None
+            run = self._counted(kept.again(None, mode="sentinel"))
+            if answers_digest(run) == self.harness.stub_answers.get("sentinel"):
+                return run
         return self._counted(self._conversation("sentinel", None).go(self.code))
 
     def stubbed(self, replacement: Replacement) -> Run:

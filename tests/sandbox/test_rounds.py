@@ -200,3 +200,28 @@ def test_a_warm_parent_puts_its_memory_into_huge_pages_and_a_fresh_one_does_not(
         assert fresh.info["huge_pages"] == 0
     finally:
         fresh.close()
+
+
+HELD = task(
+    "held", "hashlib.new", "def solve(text):", "return hashlib.new('sha256', text.encode()).hexdigest()",
+    [["'a'"], ["'b'"]], context="import hashlib\n",
+)  # fmt: skip
+"""The target's result has no plain form: the task is weak, and its second round gets results that can do nothing."""
+OWN_HASH = "seen = {}\ndef solve(text):\n    hashlib.new('sha256', text.encode())\n    seen[text] = seen.get(text, 0) + 1\n"
+HELD_ROUNDS = [
+    ("honest", HELD.reference_solution, "pass", 1),
+    ("thrown away", OWN_HASH + "    return hashlib.sha256(text.encode()).hexdigest()\n", "fail", None),
+    ("own answer, then an exception", OWN_HASH + "    if seen[text] > 1:\n        raise ValueError\n    return hashlib.sha256(text.encode()).hexdigest()\n", "fail", None),
+    ("cache", "import functools\n@functools.cache\ndef solve(text):\n    return hashlib.new('sha256', text.encode()).hexdigest()\n", "pass", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "code", "outcome_", "processes"), HELD_ROUNDS, ids=[row[0] for row in HELD_ROUNDS])
+def test_a_weak_task_asks_the_same_process_first(zygote, name, code, outcome_, processes):
+    harness = prepare(zygote, HELD)
+    assert (harness.integrity, harness.stub) == ("weak", "sentinel")
+    before = zygote.served
+    seen = trial.observe(zygote, HELD, harness, code, "fork")
+    found = outcome.row(HELD, harness, seen, sample=0, text=code)
+    assert found.outcome == outcome_, found.reason
+    assert processes is None or zygote.served - before == processes

@@ -181,7 +181,7 @@ class Candidate:
 
     def input(self, request):
         """Evaluate the arguments in the context's namespace, call the entry point, encode the answer."""
-        self.host.input = request["index"]
+        self.host.input, self.host.mode = request["index"], request["mode"]
         self.host.links.forget()
         server.reseed(self.start["seed"])
         self.host.inside = True
