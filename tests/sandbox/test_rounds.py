@@ -207,7 +207,9 @@ HELD = task(
     [["'a'"], ["'b'"]], context="import hashlib\n",
 )  # fmt: skip
 """The target's result has no plain form: the task is weak, and its second round gets results that can do nothing."""
-OWN_HASH = "seen = {}\ndef solve(text):\n    hashlib.new('sha256', text.encode())\n    seen[text] = seen.get(text, 0) + 1\n"
+OWN_HASH = (
+    "seen = {}\ndef solve(text):\n    hashlib.new('sha256', text.encode())\n    seen[text] = seen.get(text, 0) + 1\n"
+)
 HELD_ROUNDS = [
     ("honest", HELD.reference_solution, "pass", 1),
     ("thrown away", OWN_HASH + "    return hashlib.sha256(text.encode()).hexdigest()\n", "fail", None),
