@@ -21,6 +21,7 @@ OTHERWISE = {
 
 RACES = {
     "exit: fork, the parent exits": "its child may answer (wrongly) in the moment before it is ended",
+    "source: many constants": "to compile it takes about the CPU time that a sample may use: the limit ends it, or not",
 }
 """Attacks whose label hangs on a moment, with the reason."""
 
