@@ -17,7 +17,7 @@ from novelapi.records.stage import StageResult
 STAGE = "stage2_knowledge"
 """Name of the stage, and of its file."""
 
-STAGE_VERSION = 7
+STAGE_VERSION = 8
 """Raised by hand when equal inputs give other bundles."""
 
 CHUNK = 40

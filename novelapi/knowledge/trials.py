@@ -89,8 +89,8 @@ def run_programs(
         env: environment of the new release.
         programs: what to run.
         roots: top-level packages whose modules are imported before the first fork.
-        hash_seed: PYTHONHASHSEED and seed of the random sources; with another than 0, memory that nobody has set holds
-            that byte's complement (glibc), so that a program that shows it does not print the same again.
+        hash_seed: PYTHONHASHSEED and seed of the random sources. Memory that nobody has set holds the complement of
+            its byte (glibc), zeros for 0: what shows it is the same with one seed, and not with another.
 
     Returns:
         One trial per program id.
@@ -118,7 +118,7 @@ def _run_batch(env: Environment, programs: list[Program], roots: tuple[str, ...]
         "programs": [{"id": item.id, "code": item.code, "targets": list(item.targets)} for item in programs],
     }
     limits = Limits(wall_s=120 + 4 * len(programs), cpu_s=120 + 2 * len(programs), memory_mb=MEMORY_MB)
-    variables = {"MALLOC_PERTURB_": str(hash_seed % 256)} if hash_seed else {}
+    variables = {"MALLOC_PERTURB_": str(hash_seed % 255 or 255)}
     answer = run_isolated(env, "run_examples", request, limits, hash_seed=hash_seed, variables=variables)
     if answer.failure is None:
         return {identity: _trial(row) for identity, row in answer.value["results"].items()}
