@@ -1,8 +1,8 @@
 """Verdicts per second on one core and on all: does the executor scale?
 
 Run as `python benchmarks/scaling.py [LIBRARY ...] [--rounds 5]`. The whole tree of processes is bound to one core with
-one slot, then to all cores with one slot each; the two alternate in one run. Workers, environments and imports are there before the
-clock starts; each job prepares its task. The figure is rate(n) / (n * rate(1)).
+one slot, then to all cores with one slot each; the two alternate in one run. Workers, environments and imports are
+there before the clock starts; each job prepares its task. The figure is rate(n) / (n * rate(1)).
 """
 
 import argparse
@@ -18,16 +18,11 @@ from novelapi.evaluation.scoring import Job, preload_of, score
 from novelapi.execution.pool import Died, Pool, SlotOptions
 
 
-def jobs_of(libraries, count, samples, generator):
-    """Return jobs of equal make, by turns of the libraries' blocks as `order` would put them."""
-    found = []
-    for library in libraries:
-        task, env = task_of(library), environment_of(library, SUBJECTS[library][0])
-        found += [
-            Job(task=task, env=env, samples=samples_of(task, samples, generator)[0], preload=preload_of([task]))
-            for _ in range(count)
-        ]
-    return found
+def jobs_of(library, count, samples, generator):
+    """Return jobs of one task whose samples are mixed alike."""
+    task, env = task_of(library), environment_of(library, SUBJECTS[library][0])
+    mixed = [samples_of(task, samples, generator)[0] for _ in range(count)]
+    return [Job(task=task, env=env, samples=found, preload=preload_of([task])) for found in mixed]
 
 
 def rate(cores, jobs, warm):
@@ -54,10 +49,8 @@ def main():
         generator, rates = random.Random(0), {1: [], len(cores): []}
         for _ in range(options.rounds):
             for n, found in rates.items():
-                warm = jobs_of([library], 2 * n, 4, generator)
-                found.append(
-                    rate(set(cores[:n]), jobs_of([library], options.jobs * n, options.samples, generator), warm)
-                )
+                warm = jobs_of(library, 2 * n, 4, generator)
+                found.append(rate(set(cores[:n]), jobs_of(library, options.jobs * n, options.samples, generator), warm))
         os.sched_setaffinity(0, cores)
         pairs = [many / (len(cores) * one) for one, many in zip(rates[1], rates[len(cores)], strict=True)]
         print(
