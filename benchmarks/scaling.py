@@ -7,22 +7,22 @@ there before the clock starts; each job prepares its task. The figure is rate(n)
 
 import argparse
 import os
-import random
 import time
 
 from executor import SUBJECTS, median, task_of
-from soak import samples_of
 
 from novelapi.commands.scoring import environment_of
-from novelapi.evaluation.scoring import Job, preload_of, score
+from novelapi.evaluation.scoring import Job, Sample, preload_of, score
 from novelapi.execution.pool import Died, Pool, SlotOptions
 
 
-def jobs_of(library, count, samples, generator):
-    """Return jobs of one task whose samples are mixed alike."""
+def jobs_of(library, count, samples):
+    """Return jobs of right answers that differ in a comment: equal work, whoever does it."""
     task, env = task_of(library), environment_of(library, SUBJECTS[library][0])
-    mixed = [samples_of(task, samples, generator)[0] for _ in range(count)]
-    return [Job(task=task, env=env, samples=found, preload=preload_of([task])) for found in mixed]
+    texts = [f"# {time.monotonic_ns()} {number}\n{task.reference_solution}" for number in range(count * samples)]
+    rows = [Sample(index=number, text=text) for number, text in enumerate(texts)]
+    parts = [tuple(rows[start : start + samples]) for start in range(0, len(rows), samples)]
+    return [Job(task=task, env=env, samples=part, preload=preload_of([task])) for part in parts]
 
 
 def rate(cores, jobs, warm):
@@ -46,11 +46,11 @@ def main():
     print("| library | one core: verdicts a second | all | of linear |")
     print("|---|---|---|---|")
     for library in options.libraries:
-        generator, rates = random.Random(0), {1: [], len(cores): []}
+        rates = {1: [], len(cores): []}
         for _ in range(options.rounds):
             for n, found in rates.items():
-                warm = jobs_of(library, 2 * n, 4, generator)
-                found.append(rate(set(cores[:n]), jobs_of(library, options.jobs * n, options.samples, generator), warm))
+                warm = jobs_of(library, 2 * n, 4)
+                found.append(rate(set(cores[:n]), jobs_of(library, options.jobs * n, options.samples), warm))
         os.sched_setaffinity(0, cores)
         pairs = [many / (len(cores) * one) for one, many in zip(rates[1], rates[len(cores)], strict=True)]
         print(
