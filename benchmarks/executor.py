@@ -141,7 +141,9 @@ def main():
     parser.add_argument("--samples", type=int, default=20, help="completions of a task, as a model is asked for them")
     options = parser.parse_args()
     slot = Slot(SlotOptions())
-    folder = tempfile.TemporaryDirectory(dir=load_settings().envs_dir, prefix="bare-")
+    environments = load_settings().envs_dir
+    environments.mkdir(parents=True, exist_ok=True)
+    folder = tempfile.TemporaryDirectory(dir=environments, prefix="bare-")
     subjects = [Subject(library, slot, folder.name) for library in options.libraries]
     for subject in subjects:
         subject.zygote()
