@@ -117,15 +117,15 @@ class V1:
 
     def cpu_ms(self) -> float | None:
         """Read cpuacct.usage (nanoseconds)."""
-        return int(_read(self.paths["cpuacct"] / "cpuacct.usage")) / 1e6
+        return int(_read(f"{self.paths['cpuacct']}/cpuacct.usage")) / 1e6
 
     def reset_peak(self) -> None:
         """Write to memory.max_usage_in_bytes."""
-        _write(self.paths["memory"] / "memory.max_usage_in_bytes", 0)
+        _write(f"{self.paths['memory']}/memory.max_usage_in_bytes", 0)
 
     def peak_kb(self) -> int | None:
         """Read memory.max_usage_in_bytes."""
-        return int(_read(self.paths["memory"] / "memory.max_usage_in_bytes")) // 1024
+        return int(_read(f"{self.paths['memory']}/memory.max_usage_in_bytes")) // 1024
 
     def used_bytes(self) -> int | None:
         """Read memory.usage_in_bytes."""
@@ -179,17 +179,17 @@ class V2:
 
     def cpu_ms(self) -> float | None:
         """Read usage_usec of cpu.stat."""
-        return _field(self.path / "cpu.stat", "usage_usec") / 1e3
+        return _field(f"{self.path}/cpu.stat", "usage_usec") / 1e3
 
     def reset_peak(self) -> None:
         """Write to memory.peak (kernels from 6.12 on; before that the peak is the slot's)."""
         with contextlib.suppress(OSError):
-            _write(self.path / "memory.peak", 0)
+            _write(f"{self.path}/memory.peak", 0)
 
     def peak_kb(self) -> int | None:
         """Read memory.peak."""
         with contextlib.suppress(OSError):
-            return int(_read(self.path / "memory.peak")) // 1024
+            return int(_read(f"{self.path}/memory.peak")) // 1024
         return None
 
     def used_bytes(self) -> int | None:
@@ -304,7 +304,7 @@ def sweep(prefix: str) -> None:
                 _remove(path)
 
 
-def _write(path: Path, value: int) -> None:
+def _write(path: Path | str, value: int) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
         os.write(fd, str(value).encode())
@@ -312,7 +312,7 @@ def _write(path: Path, value: int) -> None:
         os.close(fd)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path | str) -> str:
     """Read a small file of the kernel; it is read for every sample, so without pathlib's layers."""
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -321,7 +321,7 @@ def _read(path: Path) -> str:
         os.close(fd)
 
 
-def _field(path: Path, name: str) -> int:
+def _field(path: Path | str, name: str) -> int:
     for line in _read(path).splitlines():
         key, _, value = line.partition(" ")
         if key == name:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -171,7 +172,7 @@ class Pool(Generic[P, R]):
         deaths: dict[int, int] = {}
         while waiting or any(member.job is not None for member in self._members):
             while len(self._members) < min(self.slots, len(payloads)):
-                self._members.append(_Member(self.work, self.options))
+                self._members.append(self._new_member())
             for member in self._members:
                 if member.job is None and waiting:
                     member.give(waiting.popleft(), payloads)
@@ -194,6 +195,11 @@ class Pool(Generic[P, R]):
                 if isinstance(result, BaseException):
                     raise result
                 yield index, result
+
+    def _new_member(self) -> _Member:
+        taken = {member.number for member in self._members}
+        number = next(number for number in range(self.slots) if number not in taken)
+        return _Member(self.work, self.options, number, cores_of(number, self.slots))
 
     def isolation(self) -> dict[str, Any]:
         """Return what held the code, for the manifest (known once a job has run in this process or was asked for)."""
@@ -223,6 +229,16 @@ class Pool(Generic[P, R]):
         self.close()
 
 
+def cores_of(number: int, slots: int) -> frozenset[int]:
+    """Return the cores that one slot of several keeps to; empty where there are fewer cores than slots.
+
+    Of a slot's processes (judge, warm parent, candidate, server) one runs at a time. Left to itself the scheduler wakes
+    each on another core, with cold caches, and two slots meet on one core while the other idles.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    return frozenset(cores[number::slots]) if slots <= len(cores) else frozenset()
+
+
 def _attempt(work: Work[P, R], slot: Slot, payload: P) -> R | Died:
     """Run one job; a warm parent that died is replaced once."""
     try:
@@ -238,10 +254,11 @@ def _attempt(work: Work[P, R], slot: Slot, payload: P) -> R | Died:
 class _Member:
     """The parent's end of one worker process."""
 
-    def __init__(self, work: Work[Any, Any], options: SlotOptions) -> None:
+    def __init__(self, work: Work[Any, Any], options: SlotOptions, number: int, cores: frozenset[int]) -> None:
+        self.number = number
         context = multiprocessing.get_context("spawn")
         self.channel, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work, options), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, work, options, cores), daemon=True)
         self.process.start()
         theirs.close()
         self.job: int | None = None
@@ -266,8 +283,10 @@ class _Member:
         self.process.close()
 
 
-def _serve(channel: Connection, work: Work[Any, Any], options: SlotOptions) -> None:
+def _serve(channel: Connection, work: Work[Any, Any], options: SlotOptions, cores: frozenset[int]) -> None:
     """Be a worker: take jobs until the parent hangs up."""
+    if cores:
+        os.sched_setaffinity(0, cores)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     slot = Slot(options)
     try:

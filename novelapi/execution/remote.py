@@ -14,6 +14,7 @@ MAX_TRIALS = 25
 """Completions after which a server is replaced."""
 MAX_KNOWN_BYTES = 16 << 20
 """Size of the replies that are remembered for one task."""
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class RealCalls:
@@ -63,8 +64,7 @@ class RealCalls:
         """Return the reply to a call if the same sequence of calls was made before, else null: it has to be made."""
         if self._sequence is None:
             return None
-        text = json.dumps(request, sort_keys=True, separators=(",", ":"))
-        self._sequence = hashlib.sha256(f"{self._sequence}\n{text}".encode()).hexdigest()
+        self._sequence = hashlib.sha256(f"{self._sequence}\n{_canonical(request)}".encode()).hexdigest()
         found = self._known.get(self._sequence)
         if found is not None:
             self._missed.append(request)

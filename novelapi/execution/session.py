@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from novelapi.execution.zygote import Zygote
 
 MAX_FRAME = 32 << 20
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_decode = json.JSONDecoder().decode
 CPU_CHECK_S = 0.05
 """Seconds between two looks at the CPU clock of a child that answers at once."""
 Message = dict[str, Any]
@@ -53,7 +55,7 @@ class Session:
         Raises:
             EndedError: the child is gone or does not read.
         """
-        data = json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        data = _encode(message).encode("ascii")
         view = memoryview(struct.pack(">I", len(data)) + data)
         while view:
             try:
@@ -123,7 +125,7 @@ class Session:
         data = bytes(self._buffer[4 : 4 + size])
         del self._buffer[: 4 + size]
         try:
-            message = json.loads(data.decode("utf-8"))
+            message = _decode(data.decode("utf-8"))
         except (ValueError, RecursionError):
             raise EndedError("protocol", "no JSON") from None
         if type(message) is not dict or type(message.get("op")) is not str:
