@@ -3,7 +3,7 @@
 Run as `python benchmarks/executor.py [LIBRARY ...]`. It builds the environments it needs. Variants are interleaved in
 one run; figures are CPU milliseconds, medians of the rounds, everything included: judge, supervisor, warm parent,
 candidate and server of real calls. A scored sample is what `evaluate` does for a right answer: the plain run, and the
-repetition with the target's result replaced.
+repetition with the target's result replaced. All variants keep to one core, as the slots of a pool do.
 """
 
 import argparse
@@ -140,6 +140,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=20, help="completions of a task, as a model is asked for them")
     options = parser.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     slot = Slot(SlotOptions())
     environments = load_settings().envs_dir
     environments.mkdir(parents=True, exist_ok=True)

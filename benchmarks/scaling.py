@@ -12,6 +12,7 @@ import argparse
 import multiprocessing
 import os
 import time
+from pathlib import Path
 
 from executor import SUBJECTS, median, task_of
 
@@ -53,8 +54,7 @@ def loops(cores, seconds=1.0):
 
 def idle_s(cores):
     """Return the seconds that cores have been idle for."""
-    with open("/proc/stat") as file:
-        rows = {line.split()[0]: line.split()[1:] for line in file}
+    rows = {line.split()[0]: line.split()[1:] for line in Path("/proc/stat").read_text().splitlines()}
     return sum(int(rows[f"cpu{core}"][3]) for core in cores) / os.sysconf("SC_CLK_TCK")
 
 
