@@ -125,7 +125,6 @@ class Candidate:
         self.host = spy.Host(channel, start["mode"], start["links"])
         self.host.namespace = self.namespace
         self.codes = frozenset()
-        self.parameters = None
 
     def serve(self, limit_memory):
         surveys = self.prepare()
@@ -168,7 +167,6 @@ class Candidate:
             self.channel.send({"op": "failed", "stage": failed.stage, "error": evidence.error_of(failed.error)})
             return None
         self.host.requirements = {number: spec["required"] for number, spec in enumerate(start["specs"])}
-        self.parameters = server.parameters_of(start["signature"], self.namespace)
         self.context_names = dict(self.namespace)
         self.host.environment = dict(self.namespace)
         return surveys
@@ -191,7 +189,8 @@ class Candidate:
             self.host.environment = dict(self.context_names)
             # The server does this for remote calls; it is only needed where a required value names a parameter.
             if self.host.mode != "remote" and any(self.host.requirements.values()):
-                self.host.environment.update(server.bind_input(self.parameters, request, self.context_names))
+                parameters = server.parameters_of(self.start["signature"], self.context_names)
+                self.host.environment.update(server.bind_input(parameters, request, self.context_names))
         except Exception as error:
             raise Failed("input", error)
         self.host.inside = False

@@ -6,9 +6,11 @@ With "isolate" each child gets namespaces of its own; with "users" it only becom
 Requests are JSON datagrams; `fork` comes with the child's socket and its output file as ancillary file descriptors.
 """
 
+import _signal
 import array
 import base64
 import ctypes
+import errno
 import gc
 import importlib
 import json
@@ -83,6 +85,15 @@ def limit_memory(more):
     set_limit("RLIMIT_AS", virtual + more)
 
 
+def drop_bounding_set():
+    """Drop all capabilities from the bounding set: what the parent holds it keeps, its children cannot gain any again."""
+    last = 0
+    while libc.prctl(PR_CAPBSET_DROP, last, 0, 0, 0) == 0:
+        last += 1
+    # The kernel knows no capability of this number: all were dropped.
+    check(0 if last > 0 and ctypes.get_errno() == errno.EINVAL else -1, "bounding set")
+
+
 def collapse():
     """Put private memory that is mostly used into huge pages: a fork copies one entry for each instead of 512.
 
@@ -130,6 +141,8 @@ class Zygote:
         gc.collect()
         gc.freeze()
         huge = collapse() if self.many else 0
+        if self.isolate or self.users:
+            drop_bounding_set()
         threads = len(os.listdir("/proc/self/task"))
         self.send({"op": "ready", "pid": os.getpid(), "threads": threads, "modules": sorted(sys.modules),
                    "cold": cold, "huge_pages": huge, "cpu_ms": time.process_time() * 1000, "rss_kb": rss_kb(), "python": "%d.%d.%d" % sys.version_info[:3]})  # fmt: skip
@@ -207,7 +220,7 @@ class Zygote:
         """Give everything up, before one byte of a completion is compiled."""
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+            _signal.signal(number, _signal.SIG_DFL)  # without the enumerations of `signal`, which cost more
         os.setsid()
         null = os.open("/dev/null", os.O_RDONLY)
         os.dup2(null, 0)
@@ -245,9 +258,6 @@ class Zygote:
 
     def drop_privileges(self, user):
         check(libc.prctl(PR_SET_SECUREBITS, 0x2F, 0, 0, 0), "securebits")  # no root magic, locked, no ambient
-        for number in range(64):
-            if libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
-                break
         if user is not None:
             user.become()
         header = (ctypes.c_uint32 * 2)(0x20080522, 0)
