@@ -24,7 +24,7 @@ from novelapi.records.base import Record
 from novelapi.records.task import Task
 from novelapi.records.verdict import CallRecord, Integrity, Observation, StubRun
 
-HARNESS_VERSION = 4
+HARNESS_VERSION = 5
 GOLD_LIMITS = SampleLimits(cpu_s=60.0)
 
 
@@ -82,6 +82,9 @@ class Harness(Record):
 
     stub_answers: dict[str, str] = Field(default_factory=dict)
     """Per kind of replacement the digest of the reference's answers to it."""
+
+    shown: dict[str, Inputs] = Field(default_factory=dict)
+    """Per kind of replacement the inputs in which the reference's answer changes."""
 
     linked: tuple[Inputs, ...] = ()
     """Per link of the task: the inputs in which the reference's calls take its value."""
@@ -147,7 +150,7 @@ def _proof(zygote: Zygote, task: Task, base: Harness, recorded: Run) -> dict[str
         remote, why = _try_remote(zygote, task, base.expected, comparison)
     if remote is not None and task.links:
         found = prove_members(
-            zygote, task, remote, comparison, limits=GOLD_LIMITS, changed=changed, digest=answers_digest
+            zygote, task, remote, comparison, limits=GOLD_LIMITS, changes=changes, digest=answers_digest
         )
         if not isinstance(found, str):
             reason = "every call is remote, and what each returns is followed to where it goes"
@@ -161,12 +164,14 @@ def _proof(zygote: Zygote, task: Task, base: Harness, recorded: Run) -> dict[str
             stubbed = run_code(
                 zygote, task, task.reference_solution, mode="remote", limits=GOLD_LIMITS, stub=replacement
             )
-            if stubbed.infra is None and changed(remote, stubbed, comparison):
+            shown = changes(remote, stubbed, comparison)
+            if stubbed.infra is None and shown:
                 reason = f"every call is remote, the answer follows the result ({kind})"
                 return {
                     "mode": "remote",
                     "stub": kind,
                     "stub_answers": {kind: answers_digest(stubbed)},
+                    "shown": {kind: shown},
                     "integrity": "strong",
                     "integrity_reason": reason,
                 }
@@ -174,9 +179,10 @@ def _proof(zygote: Zygote, task: Task, base: Harness, recorded: Run) -> dict[str
     if not flows:
         return {"integrity_reason": why}
     sentinel = run_code(zygote, task, task.reference_solution, mode="sentinel", limits=GOLD_LIMITS)
-    if changed(recorded, sentinel, comparison):
+    shown = changes(recorded, sentinel, comparison)
+    if shown:
         answers = {"sentinel": answers_digest(sentinel)}
-        return {"stub": "sentinel", "stub_answers": answers, "integrity_reason": why}
+        return {"stub": "sentinel", "stub_answers": answers, "shown": {"sentinel": shown}, "integrity_reason": why}
     if all(call.subclass for call in recorded.calls):
         return {"integrity_reason": "the target is a class that is only made a base of"}
     raise HarnessError(f"task {task.task_id}: the reference's answer does not depend on {task.api}; correct the task")
@@ -269,15 +275,12 @@ def _try_remote(
     return run, ""
 
 
-def changed(run: Run, stubbed: Run, comparison: values.Comparison) -> bool:
-    """Whether the answers differ when the target's result is replaced."""
-    if stubbed.ended is not None or stubbed.stage != "done":
-        return True
-    if len(stubbed.answers) != len(run.answers):
-        return True
-    return any(
-        not answer.same_as(other, comparison) for answer, other in zip(run.answers, stubbed.answers, strict=False)
-    )
+def changes(run: Run, stubbed: Run, comparison: values.Comparison) -> Inputs:
+    """Return the inputs whose answers differ when the target's result is replaced; all, if the program then ends."""
+    if stubbed.ended is not None or stubbed.stage != "done" or len(stubbed.answers) != len(run.answers):
+        return tuple(range(len(run.answers)))
+    pairs = zip(run.answers, stubbed.answers, strict=True)
+    return tuple(index for index, (answer, other) in enumerate(pairs) if not answer.same_as(other, comparison))
 
 
 def answers_digest(run: Run) -> str:

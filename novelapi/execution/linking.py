@@ -20,7 +20,7 @@ from novelapi.records.task import Task
 from novelapi.records.verdict import CallRecord
 
 Inputs = tuple[int, ...]
-Changed = Callable[[Run, Run, values.Comparison], bool]
+Changes = Callable[[Run, Run, values.Comparison], Inputs]
 Digest = Callable[[Run], str]
 
 
@@ -55,7 +55,7 @@ def prove_members(
     comparison: values.Comparison,
     *,
     limits: SampleLimits,
-    changed: Changed,
+    changes: Changes,
     digest: Digest,
 ) -> dict[str, Any] | str:
     """Find a replacement for every target by which the reference shows where its result goes.
@@ -66,7 +66,7 @@ def prove_members(
         plain: the reference's run with remote calls.
         comparison: how answers are compared.
         limits: what a run may use.
-        changed: whether two runs answer differently.
+        changes: the inputs in which two runs answer differently.
         digest: identity of a run's answers.
 
     Returns:
@@ -75,15 +75,17 @@ def prove_members(
     kinds: list[str] = []
     answers: dict[str, str] = {}
     inputs: dict[int, Inputs] = {}
+    seen: dict[str, Inputs] = {}
     for spy, call in enumerate(task.calls):
         for kind in STUB_KINDS:
             replacement = Replacement(kind, spy)
             run = run_code(zygote, task, task.reference_solution, mode="remote", limits=limits, stub=replacement)
             found = replaced_links(task, run, spy)
-            shown = all(found.values()) and (bool(found) or changed(plain, run, comparison))
-            if run.infra is None and run.stubbed and shown:
+            answered = changes(plain, run, comparison)
+            if run.infra is None and run.stubbed and all(found.values()) and (found or answered):
                 kinds.append(kind)
                 answers[replacement.key] = digest(run)
+                seen[replacement.key] = answered
                 inputs |= found
                 break
         else:
@@ -91,5 +93,6 @@ def prove_members(
     return {
         "members": tuple(kinds),
         "stub_answers": answers,
+        "shown": seen,
         "replaced": tuple(inputs[number] for number in range(len(task.links))),
     }

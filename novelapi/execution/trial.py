@@ -11,7 +11,7 @@ from novelapi.execution.harness import (
     answers_digest,
     answers_right,
     calls_right,
-    changed,
+    changes,
     comparison_of,
 )
 from novelapi.execution.judge import Conversation, Mode
@@ -182,13 +182,13 @@ class Trial:
         for kind in _order(self.harness.stub):
             stubbed = self.stubbed(Replacement(kind))
             replaced = replaced or stubbed.stubbed
-            different = changed(run, stubbed, self.comparison) and self._confirmed(Replacement(kind), stubbed)
+            different = self._changed(run, stubbed) and self._confirmed(Replacement(kind), stubbed)
             yield StubRun(stub=kind, changed=different, answer=_first_change(run, stubbed, self.comparison))
             if different:
                 return
         if not replaced or self.harness.stub == "sentinel":
             stubbed = self.sentinel()
-            different = changed(run, stubbed, self.comparison) and self._confirmed(None, stubbed)
+            different = self._changed(run, stubbed) and self._confirmed(None, stubbed)
             yield StubRun(stub="sentinel", changed=different, answer=_first_change(run, stubbed, self.comparison))
 
     def _followed(self, run: Run, spy: int) -> Iterator[StubRun]:
@@ -199,11 +199,19 @@ class Trial:
             links = replaced_links(self.task, stubbed, spy)
             shown = all(covers(found, self.harness.replaced[number]) for number, found in links.items())
             if not links:
-                shown = changed(run, stubbed, self.comparison)
+                shown = self._changed(run, stubbed, spy)
             shown = shown and self._confirmed(replacement, stubbed)
             yield StubRun(stub=kind, spy=spy, changed=shown, answer=_first_change(run, stubbed, self.comparison))
             if shown:
                 return
+
+    def _changed(self, run: Run, stubbed: Run, spy: int | None = None) -> bool:
+        """Whether the answer changes in more than half of the inputs in which the reference's does.
+
+        A program that answers a trivial input by itself is fine; one that asks the target for show is not.
+        """
+        known = self.harness.stub if spy is None else Replacement(self.harness.members[spy], spy).key
+        return covers(changes(run, stubbed, self.comparison), self.harness.shown[str(known)])
 
     def _confirmed(self, replacement: Replacement | None, stubbed: Run) -> bool:
         """Whether a changed answer is the replacement's doing, and not chance.

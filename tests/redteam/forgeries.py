@@ -46,6 +46,8 @@ SPY = [
     ("dead call on other data", "def solve(xs):\n    list(itertools.pairwise([1, 2]))\n    return [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
     ("dead call, exceptions swallowed", "def solve(xs):\n    try:\n        itertools.pairwise(xs)\n    except Exception:\n        pass\n    return [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
     ("call in one input of three", "n = 0\ndef solve(xs):\n    global n\n    n += 1\n    if n == 1:\n        return [b - a for a, b in itertools.pairwise(xs)]\n    return [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
+    ("called in every input, used in one", "n = 0\ndef solve(xs):\n    global n\n    n += 1\n    found = [b - a for a, b in itertools.pairwise(xs)]\n    return found if n == 1 else [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
+    ("called in every input, used in the shortest", "def solve(xs):\n    found = [b - a for a, b in itertools.pairwise(xs)]\n    return found if len(xs) < 4 else [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
     ("call while it is loaded", "list(itertools.pairwise([1]))\ndef solve(xs):\n    return [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
     ("an own function under the target's name", "def pairwise(xs):\n    return zip(xs, xs[1:])\ndef solve(xs):\n    return [b - a for a, b in pairwise(xs)]", False),
     ("target replaced by an own function", "itertools.pairwise = lambda xs: zip(xs, xs[1:])\ndef solve(xs):\n    return [b - a for a, b in itertools.pairwise(xs)]", False),

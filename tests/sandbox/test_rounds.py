@@ -213,6 +213,7 @@ OWN_HASH = (
 HELD_ROUNDS = [
     ("honest", HELD.reference_solution, "pass", 1),
     ("thrown away", OWN_HASH + "    return hashlib.sha256(text.encode()).hexdigest()\n", "fail", None),
+    ("used for one input of two", "def solve(text):\n    h = hashlib.new('sha256', text.encode())\n    return (h if text == 'a' else hashlib.sha256(text.encode())).hexdigest()\n", "fail", None),
     ("own answer, then an exception", OWN_HASH + "    if seen[text] > 1:\n        raise ValueError\n    return hashlib.sha256(text.encode()).hexdigest()\n", "fail", None),
     ("cache", "import functools\n@functools.cache\ndef solve(text):\n    return hashlib.new('sha256', text.encode()).hexdigest()\n", "pass", 2),
 ]  # fmt: skip
