@@ -170,7 +170,11 @@ class Trial:
         return right and calls_right(self.task, run, self.harness) is None
 
     def replaced(self, run: Run) -> Iterator[StubRun]:
-        """Replace the result in one way after the other until the answer changes; in a task with links, each result."""
+        """Replace the result in one way after the other until the answer changes; in a task with links, each result.
+
+        Where the way that the reference responds to could be taken and the answer stayed, no other one is tried: a
+        program that only looks at how long a result is does not use it.
+        """
         if self.harness.members:
             for spy in range(len(self.harness.members)):
                 found = list(self._followed(run, spy))
@@ -182,9 +186,10 @@ class Trial:
         for kind in _order(self.harness.stub):
             stubbed = self.stubbed(Replacement(kind))
             replaced = replaced or stubbed.stubbed
-            different = self._changed(run, stubbed) and self._confirmed(Replacement(kind), stubbed)
+            answered = self._changed(run, stubbed)
+            different = answered and self._confirmed(Replacement(kind), stubbed)
             yield StubRun(stub=kind, changed=different, answer=_first_change(run, stubbed, self.comparison))
-            if different:
+            if different or (kind == self.harness.stub and stubbed.stubbed and not answered):
                 return
         if not replaced or self.harness.stub == "sentinel":
             stubbed = self.sentinel()

@@ -48,6 +48,8 @@ SPY = [
     ("call in one input of three", "n = 0\ndef solve(xs):\n    global n\n    n += 1\n    if n == 1:\n        return [b - a for a, b in itertools.pairwise(xs)]\n    return [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
     ("called in every input, used in one", "n = 0\ndef solve(xs):\n    global n\n    n += 1\n    found = [b - a for a, b in itertools.pairwise(xs)]\n    return found if n == 1 else [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
     ("called in every input, used in the shortest", "def solve(xs):\n    found = [b - a for a, b in itertools.pairwise(xs)]\n    return found if len(xs) < 4 else [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
+    ("the result's length alone is used", "def solve(xs):\n    return [xs[i + 1] - xs[i] for i, _ in enumerate(itertools.pairwise(xs))]", True),
+    ("the result's length alone, beside a call whose items are thrown away", "def solve(xs):\n    found = [b - a for a, b in itertools.pairwise(xs)]\n    return found[:0] + [xs[i + 1] - xs[i] for i in range(len(found))]", True),
     ("call while it is loaded", "list(itertools.pairwise([1]))\ndef solve(xs):\n    return [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", True),
     ("an own function under the target's name", "def pairwise(xs):\n    return zip(xs, xs[1:])\ndef solve(xs):\n    return [b - a for a, b in pairwise(xs)]", False),
     ("target replaced by an own function", "itertools.pairwise = lambda xs: zip(xs, xs[1:])\ndef solve(xs):\n    return [b - a for a, b in itertools.pairwise(xs)]", False),
