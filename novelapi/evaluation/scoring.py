@@ -185,7 +185,8 @@ class _Bench:
 
         One that only sets something up (its result is not asked for) would do so for the next completion, too.
         """
-        return self.harness.mode == "remote" and self.harness.stub is not None and self.zygote.group.kind != "none"
+        works = self.harness.stub is not None and all(call.result_flows for call in self.job.task.calls)
+        return self.harness.mode == "remote" and works and self.zygote.group.kind != "none"
 
     def settle(self) -> None:
         """End the server; see the code anew that passed on it and cannot be proved.

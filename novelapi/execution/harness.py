@@ -90,7 +90,8 @@ class Harness(Record):
     """Per link of the task: the inputs in which the reference's calls take its value."""
 
     members: tuple[str, ...] = ()
-    """In a task with links, per call the kind of replacement that is followed to where its result goes."""
+    """In a task of several calls, per call the kind of replacement that is followed to where its result goes; empty for
+    one whose result is not asked for."""
 
     replaced: tuple[Inputs, ...] = ()
     """Per link: the inputs in which the reference's calls take the value that replaces it."""
@@ -144,11 +145,12 @@ def prepare(zygote: Zygote, task: Task) -> Harness:
 def _proof(zygote: Zygote, task: Task, base: Harness, recorded: Run) -> dict[str, Any]:
     """Find the strongest proof that the reference allows: mode, stub, integrity and the reason."""
     comparison = comparison_of(task)
-    flows = all(call.result_flows for call in task.calls)
+    flowing = [call.result_flows for call in task.calls]
+    flows = all(flowing)
     remote, why = None, "a script shares its process with the test"
     if task.kind == "function":
         remote, why = _try_remote(zygote, task, base.expected, comparison)
-    if remote is not None and task.links:
+    if remote is not None and len(task.calls) > 1 and any(flowing):
         found = prove_members(
             zygote, task, remote, comparison, limits=GOLD_LIMITS, changes=changes, digest=answers_digest
         )
@@ -328,5 +330,6 @@ def calls_right(task: Task, run: Run | Observation, harness: Harness) -> str | N
 def result_used(harness: Harness, stubs: Sequence[StubRun]) -> bool:
     """Whether the runs with a replaced result show that every result that has to is used."""
     if harness.members:
-        return all(any(run.changed for run in stubs if run.spy == spy) for spy in range(len(harness.members)))
+        asked = [spy for spy, kind in enumerate(harness.members) if kind]
+        return all(any(run.changed for run in stubs if run.spy == spy) for spy in asked)
     return harness.stub is None or any(run.changed for run in stubs)

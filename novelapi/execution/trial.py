@@ -170,13 +170,13 @@ class Trial:
         return right and calls_right(self.task, run, self.harness) is None
 
     def replaced(self, run: Run) -> Iterator[StubRun]:
-        """Replace the result in one way after the other until the answer changes; in a task with links, each result.
+        """Replace the result in one way after the other until the answer changes; of several calls, each result.
 
         Where the way that the reference responds to could be taken and the answer stayed, no other one is tried: a
         program that only looks at how long a result is does not use it.
         """
         if self.harness.members:
-            for spy in range(len(self.harness.members)):
+            for spy in [number for number, kind in enumerate(self.harness.members) if kind]:
                 found = list(self._followed(run, spy))
                 yield from found
                 if not found[-1].changed:

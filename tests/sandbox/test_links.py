@@ -106,3 +106,46 @@ def test_a_reference_that_breaks_its_own_link_is_refused(zygote):
 def test_a_reference_that_makes_the_value_by_hand_proves_nothing(zygote):
     code = f"{MEAN.signature}\n    {WRONG['the value is made by hand']}\n"
     assert prepare(zygote, MEAN.model_copy(update={"reference_solution": code})).integrity == "weak"
+
+
+BOTH = linked(
+    "return [heapq.nsmallest(k, xs), statistics.fmean(xs)]", ["heapq.nsmallest", "statistics.fmean"], [],
+    [["[5, 1, 4, 2]", "2"], ["[9, 8, 3, 7]", "3"], ["[6, 2, 2, 8]", "2"]],
+)  # fmt: skip
+"""Two results that do not meet."""
+ONE_FOR_SHOW = {
+    "the first": "heapq.nsmallest(k, xs)\n    return [sorted(xs)[:k], statistics.fmean(xs)]",
+    "the second": "statistics.fmean(xs)\n    return [heapq.nsmallest(k, xs), sum(xs) / len(xs)]",
+}
+SETTING = linked(
+    "calendar.setfirstweekday(d)\n    return calendar.weekheader(2)", ["calendar.setfirstweekday", "calendar.weekheader"],
+    [], [["3"], ["5"], ["2"]], signature="def solve(d):", context="import calendar\n",
+)  # fmt: skip
+SETTING = SETTING.model_copy(
+    update={"calls": (SETTING.calls[0].model_copy(update={"result_flows": False}), SETTING.calls[1])}
+)
+"""The first only sets something up: its result is not asked for, that of the second is."""
+BY_HAND = (
+    "calendar.setfirstweekday(d)\n    calendar.weekheader(2)\n"
+    "    days = 'Mo Tu We Th Fr Sa Su'.split()\n    return ' '.join(days[d:] + days[:d])"
+)
+
+
+@pytest.mark.parametrize("task", [BOTH, SETTING], ids=["both", "setting"])
+def test_each_result_of_several_calls_has_to_be_used(zygote, task):
+    harness, seen = seen_of(zygote, task, task.reference_solution.partition("\n")[2].strip())
+    assert harness.integrity == "strong"
+    assert [bool(kind) for kind in harness.members] == [call.result_flows for call in task.calls]
+    assert passes(task, harness, seen)
+    assert seen.integrity == "strong"
+
+
+@pytest.mark.parametrize(
+    ("task", "body"),
+    [(BOTH, body) for body in ONE_FOR_SHOW.values()] + [(SETTING, BY_HAND)],
+    ids=[*ONE_FOR_SHOW, "the one that was set up"],
+)
+def test_no_result_of_several_calls_is_there_for_show(zygote, task, body):
+    harness, seen = seen_of(zygote, task, body)
+    assert all(found.equal for found in seen.inputs)
+    assert not passes(task, harness, seen)
