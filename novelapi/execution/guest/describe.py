@@ -69,6 +69,14 @@ def describe(target, args, kwargs, required, environment):
     return found
 
 
+def asked_for(record):
+    """Whether a call is of the kind that the task asks for: if it names required values, the call has one of them.
+
+    Only the results of such calls are replaced: what follows from another call of the target proves nothing.
+    """
+    return not record["required"] or any(record["required"].values())
+
+
 def _has(bound, name, expression, environment, positional):
     try:
         wanted = eval(expression, dict(environment))

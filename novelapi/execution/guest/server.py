@@ -119,8 +119,9 @@ class Server:
         for key, value in list(enumerate(args)) + list(kwargs.items()):
             if value is result and type(value) not in (int, str, bool, float, tuple, type(None)):
                 same = key
+        replaces = self.replaces(message["spy"], record)
         try:
-            if self.replaces(message["spy"]):
+            if replaces:
                 try:
                     result, same, record["stubbed"] = self.replaced(message["spy"], result), None, True
                 except perturb.Same:
@@ -128,19 +129,17 @@ class Server:
             value = None if same is not None else self.encode(result, record)
         except (plain.Opaque, CallbackOpaque) as failed:
             return {"op": "local", "why": str(failed)}
-        untouched = self.replaces(message["spy"]) and not record.get("stubbed")  # what stays as it was proves nothing
+        untouched = replaces and not record.get("stubbed")  # what stays as it was proves nothing
         if not untouched and not codec.is_iterator(type(result)):
             self.links.give(message["spy"], result)
         mutated = self.mutated(message, args, kwargs)
-        if (
-            self.replaces(message["spy"]) and mutated
-        ):  # the other result of a function that works in place: its arguments stay as they were
+        if replaces and mutated:  # the other result of a function that works in place: its arguments stay as they were
             mutated, record["stubbed"] = [], True
         return {"op": "return", "record": record, "mutated": mutated, "same": same, "value": value}
 
-    def replaces(self, spy):
-        """Whether the results of a target are replaced in this run: {"kind", "spy": one target, or null for all}."""
-        return self.stub is not None and self.stub["spy"] in (None, spy)
+    def replaces(self, spy, record):
+        """Whether the result of a call is replaced in this run: {"kind", "spy": one target, or null for all}."""
+        return self.stub is not None and self.stub["spy"] in (None, spy) and describe.asked_for(record)
 
     def encode(self, result, record):
         """Encode a result; a lazy one is consumed here, and what it raises on the way is raised where the candidate gets there."""

@@ -139,8 +139,10 @@ class Spy:
             return real(*args, **kwargs)
         mode = self.host.mode
         if mode == "sentinel":
-            self.report(self.describe(args, kwargs, line, position), {"returned": True, "result": "sentinel"})
-            return Replaced()
+            found = self.describe(args, kwargs, line, position)
+            if found is None or describe.asked_for(found):
+                self.report(found, {"returned": True, "result": "sentinel"})
+                return Replaced()
         if mode == "remote" and remote:
             found = self.remote(args, kwargs, line, position)
             if found is not None:
