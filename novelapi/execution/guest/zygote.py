@@ -52,6 +52,11 @@ class Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
+# Made once, here: looking a function up and making a type of array would be each child's own work.
+CALLS = libc.mount, libc.unshare, libc.prctl, libc.capset
+CAPABILITIES = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # of the caller: none
+
+
 def check(result, what):
     if result != 0:
         number = ctypes.get_errno()
@@ -65,9 +70,17 @@ def mount(kind, target, flags, data):
     )
 
 
+def pages():
+    """Return how many pages this process maps, and how many of them are in memory."""
+    fd = os.open("/proc/self/statm", os.O_RDONLY)
+    try:
+        return [int(text) for text in os.read(fd, 200).split()[:2]]
+    finally:
+        os.close(fd)
+
+
 def rss_kb():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4
+    return pages()[1] * 4
 
 
 def set_limit(name, value):
@@ -80,9 +93,7 @@ def set_limit(name, value):
 
 def limit_memory(more):
     """Allow so many bytes of address space on top of what is mapped: a fresh process has imported the library by then."""
-    with open("/proc/self/statm") as file:
-        virtual = int(file.read().split()[0]) * 4096
-    set_limit("RLIMIT_AS", virtual + more)
+    set_limit("RLIMIT_AS", pages()[0] * 4096 + more)
 
 
 def drop_bounding_set():
@@ -102,21 +113,29 @@ def collapse():
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     found = 0
     try:
-        maps, pages = open("/proc/self/maps"), open("/proc/self/pagemap", "rb", 0)
+        maps, entries = open("/proc/self/maps"), open("/proc/self/pagemap", "rb", 0)
     except OSError:  # not every kernel shows them to everybody; then memory stays as it is
         return 0
-    with maps, pages:
+    with maps, entries:
         for line in maps.read().splitlines():
             span, rights, _, _, inode = line.split()[:5]
             if rights != "rw-p" or inode != "0":
                 continue
             low, high = (int(text, 16) for text in span.split("-"))
             for start in range(-(-low // HUGE_PAGE) * HUGE_PAGE, high - HUGE_PAGE + 1, HUGE_PAGE):
-                pages.seek(start // 4096 * 8)
-                used = sum(byte >> 7 for byte in pages.read(4096)[7::8])  # highest bit of each entry: present
+                entries.seek(start // 4096 * 8)
+                used = sum(byte >> 7 for byte in entries.read(4096)[7::8])  # highest bit of each entry: present
                 if used >= 256 and libc.madvise(start, HUGE_PAGE, MADV_COLLAPSE) == 0:
                     found += 1
     return found
+
+
+def program(code):
+    """Return a pointer to a seccomp program, in memory that stays as long as the pointer."""
+    code = ctypes.create_string_buffer(code, len(code))
+    found = Program(len(code) // 8, ctypes.cast(code, ctypes.c_void_p))
+    found.code = code
+    return ctypes.pointer(found)
 
 
 class Zygote:
@@ -126,7 +145,7 @@ class Zygote:
         self.control = control
         self.isolate = config["isolate"]
         self.many = bool(config["preload"])  # a parent that imports nothing forks once
-        self.filter = base64.b64decode(config["seccomp"]) if config["seccomp"] else None
+        self.filter = program(base64.b64decode(config["seccomp"])) if config["seccomp"] else None
         self.users = {role: users.User(*row) for role, row in (config.get("users") or {}).items()}
         self.children = {}  # pid -> (request id, role)
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.isolate else None
@@ -252,17 +271,13 @@ class Zygote:
             self.drop_privileges(self.users.get(request["role"]))
         check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
         if self.filter:
-            buffer = ctypes.create_string_buffer(self.filter, len(self.filter))
-            program = Program(len(self.filter) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-            check(libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0), "seccomp")
+            check(libc.prctl(PR_SET_SECCOMP, 2, self.filter, 0, 0), "seccomp")
 
     def drop_privileges(self, user):
         check(libc.prctl(PR_SET_SECUREBITS, 0x2F, 0, 0, 0), "securebits")  # no root magic, locked, no ambient
         if user is not None:
             user.become()
-        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-        data = (ctypes.c_uint32 * 6)()
-        check(libc.capset(header, data), "capset")
+        check(libc.capset(*CAPABILITIES), "capset")
         check(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 
 
