@@ -220,6 +220,7 @@ class Zygote:
             driver.prime(api)
         if self.isolate:
             check(libc.unshare(NEW["pid"]), "unshare pid")
+        gc.freeze()  # also sets the collector's counts to nothing: children collect when they would alone
         pid = os.fork()
         if pid == 0:
             code = 70
