@@ -63,7 +63,7 @@ def mixed(count):
 
 def test_a_container_killed_under_way(tmp_path, backend, client):
     """What it had not judged is unscored or judged anew, never wrong; the next run scores the rest."""
-    texts = mixed(60)
+    texts = mixed(400)
     before = {item.id for item in ours(client)}
     killed, stop = set(before), threading.Event()
 
@@ -85,14 +85,14 @@ def test_a_container_killed_under_way(tmp_path, backend, client):
         stop.set()
         thread.join()
     assert len(killed) > len(before)
-    assert len(rows) == 60
+    assert len(rows) == 400
     for row in rows:
         assert row.outcome in ("unscored", "pass" if row.sample % 3 else "fail"), row
         assert row.outcome != "unscored" or "died" in row.reason or "dead" in row.reason, row.reason
     unscored = [row.sample for row in rows if row.outcome == "unscored"]
     finished, rows = run(tmp_path, {PAIRWISE.task_id: texts}, backend)
     assert finished.judged == len(unscored)
-    assert [row.outcome for row in rows] == ["pass" if n % 3 else "fail" for n in range(60)]
+    assert [row.outcome for row in rows] == ["pass" if n % 3 else "fail" for n in range(400)]
     assert {item.id for item in ours(client)} == before
 
 
