@@ -24,7 +24,7 @@ from novelapi.records.base import Record
 from novelapi.records.task import Task
 from novelapi.records.verdict import CallRecord, Integrity, Observation, StubRun
 
-HARNESS_VERSION = 4
+HARNESS_VERSION = 5
 GOLD_LIMITS = SampleLimits(cpu_s=60.0)
 
 
