@@ -65,7 +65,13 @@ LOADTXT = libraries.task(
     "numpy", "loadtxt", "numpy.loadtxt", "def solve(text):", "return np.loadtxt(text.split(), delimiter=',').tolist()",
     [["'1,2\\n3,4'"], ["'5,6\\n7,8\\n9,1'"]], context=libraries.NP,
 )  # fmt: skip
+WEEKS = libraries.task(
+    "pandas", "isocalendar", "pandas.Series.dt.isocalendar", "def solve(s):",
+    "return s.dt.isocalendar().week.astype(int).tolist()", [["pd.Series(pd.to_datetime(['2024-12-30', '2021-01-03']))"]],
+    context=libraries.PD,
+)  # fmt: skip
 NUMPY += [
+    (WEEKS, "an accessor that makes an instance of its base", "def solve(s):\n    return [int(w) for w in s.dt.tz_localize('UTC').dt.isocalendar()['week']]"),
     (LOADTXT, "a file", "import os, tempfile\ndef solve(text):\n    with tempfile.TemporaryDirectory() as d:\n        p = os.path.join(d, 'x.csv')\n        with open(p, 'w') as f:\n            f.write(text)\n        return np.loadtxt(p, delimiter=',').tolist()"),
     (LOADTXT, "a path in the working folder", "import pathlib\ndef solve(text):\n    p = pathlib.Path('x.csv')\n    p.write_text(text)\n    return np.loadtxt(p, delimiter=',').tolist()"),
 ]  # fmt: skip

@@ -72,12 +72,20 @@ async def _awaited(value):
     return await value if inspect.isawaitable(value) else value
 
 
+def _receives(target, instance):
+    """Whether a method's instance is one of the target's owner; `Series.dt` is made as one of its several bases."""
+    owner = target.owner
+    if isinstance(instance, owner):
+        return True
+    return "__new__" in vars(owner) and len(owner.__bases__) > 1 and type(instance) is target.holder in owner.__bases__
+
+
 def _spy_method(spy):
     target = spy.target
     raw = vars(target.holder)[target.name] if target.name in vars(target.holder) else target.raw
 
     def stand_in(*args, **kwargs):
-        if args and isinstance(args[0], target.owner):
+        if args and _receives(target, args[0]):
             return spy.call(raw, args, kwargs)
         return raw(*args, **kwargs)
 
