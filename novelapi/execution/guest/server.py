@@ -40,6 +40,8 @@ REFERENCES = {
     for name in names.split()
 }
 
+MAX_EARLIER = 20  # other results of a target that are kept to replace one by
+
 
 class CallbackFailed(Exception):
     """A callback of the candidate raised; carries the exception that the library should see."""
@@ -116,7 +118,7 @@ class Server:
 
     def returned(self, message, record, result, args, kwargs):
         same = None
-        for key, value in list(enumerate(args)) + list(kwargs.items()):
+        for key, value, _ in _places(message, args, kwargs):
             if value is result and type(value) not in (int, str, bool, float, tuple, type(None)):
                 same = key
         replaces = self.replaces(message["spy"], record)
@@ -167,16 +169,21 @@ class Server:
             return iter(perturb.perturb(items, kind) if kind in perturb.KINDS else items)
         if kind in perturb.KINDS:
             return perturb.sound(perturb.perturb(result, kind))
-        before, self.earlier[spy] = self.earlier.get(spy, result), result
-        if before is result or type(before) is not type(result):
+        return self.before(spy, result, kind)
+
+    def before(self, spy, result, kind):
+        """Return the latest result of an earlier call that is not equal: the same call may be made several times."""
+        known, form = self.earlier.setdefault(spy, []), codec.canonical(encode_result(result))
+        others = [value for value, other in known if other != form and type(value) is type(result)]
+        known[:] = [*[pair for pair in known if pair[1] != form][-MAX_EARLIER:], (result, form)]
+        if not others:
             raise perturb.Same(kind)
-        return before
+        return others[-1]
 
     def mutated(self, message, args, kwargs):
         """Return [key, tree] of each argument that the target changed."""
         found = []
-        for key, value in list(enumerate(args)) + list(kwargs.items()):
-            before = message["args"][key] if type(key) is int else message["kwargs"][key]
+        for key, value, before in _places(message, args, kwargs):
             if type(before) is dict and before.get("$") in ("iterator", "callback", "reference", "tuple", "type"):
                 continue
             if type(before) in (dict, list):
@@ -238,6 +245,16 @@ class Server:
         return callback
 
 
+def _places(message, args, kwargs):
+    """Return [key, value, tree it came in as] of each argument, and of each item of a tuple (`out=(array,)`)."""
+    found = [(key, value, message["args"][key]) for key, value in enumerate(args)]
+    found += [(key, value, message["kwargs"][key]) for key, value in kwargs.items()]
+    for key, value, before in list(found):
+        if type(value) is tuple and type(before) is dict and before.get("$") == "tuple":
+            found += [([key, number], item, before["items"][number]) for number, item in enumerate(value)]
+    return found
+
+
 def reseed(seed):
     """Set the random sources of `random` and numpy."""
     if "random" in sys.modules:
@@ -267,7 +284,12 @@ def _offer(encoder, value, cls, depth):
     if path is not None:
         return {"$": "reference", "path": path}
     try:
-        return {"$": "pickle", "base64": base64.b64encode(pickle.dumps(value)).decode("ascii")}
+        data = pickle.dumps(value)
+        if type(pickle.loads(data)) is not cls:  # a subclass of tuple that pickles as one (`date.isocalendar`)
+            raise plain.Opaque("another type when unpickled")
+        return {"$": "pickle", "base64": base64.b64encode(data).decode("ascii")}
+    except plain.Opaque:
+        raise
     except Exception as failed:  # pickling runs any code of any class; whatever it raises, the value cannot cross
         raise plain.Opaque("%s: %s" % (plain.qualified(cls), failed))
 

@@ -91,16 +91,20 @@ class Spy:
         self.number = number
         self.target = target
         self.host = host
+        self.own = frozenset(targets.codes_of([target])) if target.kind == "class" else frozenset()
 
     # Who calls?
 
-    def caller(self, depth):
-        """Return (counts, line, position) of a call: made by the completion's code, or by a function it was handed to."""
+    def caller(self, depth, own=False):
+        """Return (counts, line, position) of a call: made by the completion's code, or by a function it was handed to.
+
+        A class of the completion's `own` can only have been handed, also to a function that names the target.
+        """
         frame = sys._getframe(depth)
         place = self.place(frame)
         if place == "completion":
             return True, frame.f_lineno, evidence.positions(frame.f_code, frame.f_lasti)
-        if self.named_in(frame):
+        if not own and self.named_in(frame):
             return False, None, None
         while frame is not None:
             if self.place(frame) == "completion":
@@ -112,6 +116,8 @@ class Spy:
     def named_in(self, frame):
         """Whether a function of a library names the target itself, also in a module that was imported later."""
         names, known = frame.f_code.co_names, frame.f_globals
+        if frame.f_code in self.own:  # a class method of the target that makes an instance by `cls(...)`
+            return True
         if not self.target.aliases.isdisjoint(names):
             return True
         standing = (self.target.real, self.target.replacement)
@@ -131,10 +137,10 @@ class Spy:
 
     # One call
 
-    def call(self, real, args, kwargs, depth=3, remote=True):
+    def call(self, real, args, kwargs, depth=3, remote=True, own=False):
         if self.host.inside:
             return real(*args, **kwargs)
-        counts, line, position = self.caller(depth)
+        counts, line, position = self.caller(depth, own)
         if not counts:
             return real(*args, **kwargs)
         mode = self.host.mode
@@ -231,10 +237,9 @@ class Spy:
         with Inside(self.host):
             decoder = Decoder(extra=transfer.from_server, trusted=True)
             for key, tree in reply["mutated"]:
-                transfer.write_back(args[key] if type(key) is int else kwargs[key], decoder.decode(tree))
+                transfer.write_back(transfer.argument(args, kwargs, key), decoder.decode(tree))
             if reply["same"] is not None:
-                key = reply["same"]
-                result = args[key] if type(key) is int else kwargs[key]
+                result = transfer.argument(args, kwargs, reply["same"])
             else:
                 result = decoder.decode(reply["value"])
             self.host.links.give(self.number, result)

@@ -6,6 +6,7 @@ import collections
 import functools
 import io
 import itertools
+import os
 import pickle
 import sys
 import types
@@ -63,7 +64,22 @@ class _Drained:
 def encode_argument(encoder, value):
     if type(value) is _Drained:
         return {"$": "iterator", "items": [encoder.encode(item, 1) for item in value.items]}
+    if names_file(value):
+        raise plain.Opaque("a file of the completion's own folders")
     return encoder.encode(value)
+
+
+def names_file(value):
+    """Whether an argument names a file, or a place for one, that the server of real calls does not see."""
+    if not isinstance(value, (str, os.PathLike)):
+        return False
+    try:
+        path, here = os.fspath(value), os.getcwd()
+        if not path or type(path) is not str or not os.path.abspath(path).startswith((here + "/", "/tmp/")):
+            return False
+        return os.path.lexists(path) or (os.path.isabs(path) and os.path.isdir(os.path.dirname(path)))
+    except (OSError, ValueError):  # no path at all: too long, a null byte
+        return False
 
 
 def from_server(decoder, tree):
@@ -99,6 +115,13 @@ def _find(path):
         if module is not None:
             return functools.reduce(getattr, parts[cut:], module)
     raise plain.Opaque(path)
+
+
+def argument(args, kwargs, key):
+    """Return an argument by position, by name, or by either and its position in a tuple (`out=(array,)`)."""
+    if type(key) is list:
+        return argument(args, kwargs, key[0])[key[1]]
+    return args[key] if type(key) is int else kwargs[key]
 
 
 def write_back(old, new):
