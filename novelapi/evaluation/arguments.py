@@ -121,8 +121,8 @@ def exchanged(case: Case, call: CallRecord) -> bool:
     if gold is None:
         return False
     given, wanted = call.arguments, gold.arguments
-    common = [name for name in given if name in wanted and given[name] != wanted[name]]
-    return any(given[a] == wanted[b] and given[b] == wanted[a] for a in common for b in common if a != b)
+    common = [name for name in given if name in wanted and not alike(given[name], wanted[name])]
+    return any(alike(given[a], wanted[b]) and alike(given[b], wanted[a]) for a in common for b in common if a != b)
 
 
 def only_callback(case: Case, call: CallRecord, message: str) -> bool:

@@ -28,6 +28,11 @@ def environment(library):
 
 
 # numpy: functions behind dispatchers, ufuncs, methods of C types
+ALONG = task(
+    "numpy", "apply_along_axis", "numpy.apply_along_axis", "def solve(x):",
+    "return np.apply_along_axis(lambda r: r.max() - r.min(), 1, x).tolist()",
+    [["np.arange(6.).reshape(2, 3)"], ["np.array([[5., 1.]])"]], context="import numpy as np\n",
+)  # fmt: skip
 
 NP = "import numpy as np\n"
 UNSTACK = task(
@@ -78,6 +83,7 @@ MULTIPLY = task(
 )
 NUMPY = [
     (MULTIPLY, "WrongAPISelection", "a wrapper of the library that is imported late, under another name", "from numpy.core.defchararray import multiply\n\ndef solve(a, i):\n    return multiply(a, i)"),
+    (ALONG, "WrongParam", "function and array exchanged", "def solve(x):\n    return np.apply_along_axis(x, 1, lambda r: r.max() - r.min()).tolist()"),
     (UNSTACK, "pass", "negative axis of the same meaning is refused as a required value, so positive", "def solve(x):\n    return [a.tolist() for a in np.unstack(x, axis=1)]"),
     (UNSTACK, "WrongParam", "axis out of range", "def solve(x):\n    return [a.tolist() for a in np.unstack(x, axis=5)]"),
     (UNSTACK, "WrongParam", "keyword-only by position", "def solve(x):\n    return [a.tolist() for a in np.unstack(x, 1)]"),
