@@ -70,9 +70,20 @@ WEEKS = libraries.task(
     "return s.dt.isocalendar().week.astype(int).tolist()", [["pd.Series(pd.to_datetime(['2024-12-30', '2021-01-03']))"]],
     context=libraries.PD,
 )  # fmt: skip
+TOCSV = libraries.task(
+    "pandas", "to_csv", "pandas.DataFrame.to_csv", "def solve(df):", "return df.to_csv(index=False)",
+    [["pd.DataFrame({'a': [1, 2]})"], ["pd.DataFrame({'b': [3.5]})"]], context=libraries.PD,
+)  # fmt: skip
+STRIP = libraries.task(
+    "polars", "strip_prefix", "polars.Expr.str.strip_prefix", "def solve(xs, p):",
+    "return pl.DataFrame({'a': xs}).select(pl.col('a').str.strip_prefix(p))['a'].to_list()",
+    [["['x_a', 'b']", "'x_'"], ["['cc', 'c']", "'c'"]], context="import polars as pl\n",
+)  # fmt: skip
 NUMPY += [
+    (STRIP, "an accessor that is a property", "def solve(xs, p):\n    e = pl.col('a').str\n    return pl.DataFrame({'a': xs}).select(e.strip_prefix(p)).to_series().to_list()"),
     (WEEKS, "an accessor that makes an instance of its base", "def solve(s):\n    return [int(w) for w in s.dt.tz_localize('UTC').dt.isocalendar()['week']]"),
     (LOADTXT, "a file", "import os, tempfile\ndef solve(text):\n    with tempfile.TemporaryDirectory() as d:\n        p = os.path.join(d, 'x.csv')\n        with open(p, 'w') as f:\n            f.write(text)\n        return np.loadtxt(p, delimiter=',').tolist()"),
+    (TOCSV, "a new file in the working folder", "def solve(df):\n    df.to_csv('x.csv', index=False)\n    with open('x.csv') as f:\n        return f.read()"),
     (LOADTXT, "a path in the working folder", "import pathlib\ndef solve(text):\n    p = pathlib.Path('x.csv')\n    p.write_text(text)\n    return np.loadtxt(p, delimiter=',').tolist()"),
 ]  # fmt: skip
 

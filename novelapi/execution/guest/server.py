@@ -11,6 +11,7 @@ import inspect
 import itertools
 import math
 import operator
+import os
 import pickle
 import sys
 
@@ -68,6 +69,7 @@ class Server:
         self.allowed = {target.api.split(".")[0] for target in found} | {"numpy", "pandas", "builtins"}
         self.callbacks = 0
         self.earlier = {}
+        self.alone = not os.listdir(".")  # in a sandbox the working folder is empty, and the server's own
 
     def serve(self):
         while True:
@@ -108,6 +110,9 @@ class Server:
             return {"op": "local", "why": str(failed)}
         except BaseException as error:
             return self.raised(record, error)
+        if self.alone and os.listdir("."):  # what it wrote is here, out of the completion's reach
+            clear()
+            return {"op": "local", "why": "the call leaves files"}
         record.update(returned=True, result=describe.excerpt(result))
         return self.returned(message, record, result, args, kwargs)
 
@@ -243,6 +248,14 @@ class Server:
             raise error
 
         return callback
+
+
+def clear():
+    """Empty the working folder: no other call may find what this one wrote."""
+    for folder, folders, files in os.walk(".", topdown=False):
+        for name in [*files, *folders]:
+            path = os.path.join(folder, name)
+            os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.remove(path)
 
 
 def _places(message, args, kwargs):

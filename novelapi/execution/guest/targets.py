@@ -107,7 +107,7 @@ def resolve(api):
         raise NotFound("%s: module %s has no attribute %s" % (api, module.__name__, rest[0]))
     owner, real = None, module
     for part in rest:
-        owner = real
+        owner = accessor_class(real)
         try:
             real = getattr(owner, part)
         except AttributeError as failed:
@@ -115,6 +115,15 @@ def resolve(api):
     if owner is None:
         raise NotFound("%s is a module" % api)
     return _describe(api, real, owner, rest[-1])
+
+
+def accessor_class(owner):
+    """Return the class behind an accessor that is a property (`polars.Expr.str`), by what it says it returns."""
+    if not isinstance(owner, property):
+        return owner
+    said = getattr(owner.fget, "__annotations__", {}).get("return")
+    found = vars(sys.modules[owner.fget.__module__]).get(said) if isinstance(said, str) else said
+    return found if isinstance(found, type) else owner
 
 
 def _describe(api, real, owner, name):
