@@ -12,7 +12,7 @@ from novelapi.execution.harness import Harness, calls_right
 from novelapi.records.task import Task
 from novelapi.records.verdict import Observation
 
-LABELS_VERSION = 2
+LABELS_VERSION = 3
 
 
 def diagnose(task: Task, harness: Harness, seen: Observation) -> Diagnosis:

@@ -246,6 +246,13 @@ def call_at(tree: ast.Module, position: tuple[int, int, int, int] | None, line: 
     return in_line[0] if len(in_line) == 1 else None
 
 
+def decorates(tree: ast.Module, line: int | None) -> bool:
+    """Whether a line holds a decorator without brackets."""
+    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    found = [item for node in ast.walk(tree) if isinstance(node, definitions) for item in node.decorator_list]
+    return any(item.lineno == line and not isinstance(item, ast.Call) for item in found)
+
+
 def import_at(tree: ast.Module, line: int | None) -> ast.Import | ast.ImportFrom | None:
     """Return the import statement that starts in a line."""
     for node in ast.walk(tree):

@@ -109,13 +109,16 @@ def _data_refused(case: Case, call: CallRecord, error: ErrorEvidence) -> Diagnos
 
 
 def _structure(excerpt: str) -> str:
-    """Reduce an excerpt of a value to its type and shape."""
+    """Reduce an excerpt of a value to its type and shape; of containers of objects, how they are nested."""
     head = re.match(r"\w+\[[\d, ]*\] \w+", excerpt)
     if head:
         return head.group(0)
     try:
         value = ast.literal_eval(excerpt)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
+        nested = re.match(r"[\[({]+", excerpt)
+        if nested:
+            return nested.group(0)
         return excerpt.split("(", maxsplit=1)[0].split("[", maxsplit=1)[0][:40]
     if isinstance(value, dict):
         kinds = sorted({f"{type(key).__name__}:{type(item).__name__}" for key, item in value.items()})

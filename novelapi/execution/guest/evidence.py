@@ -114,8 +114,24 @@ def _failing_name(error):
         if name is None:
             match = re.search(r"has no attribute '([^']+)'", text_of(error, MESSAGE))
             found["name"] = match.group(1) if match else None
+            found.update(_looked_up(error.__traceback__))
         return found
     return {}
+
+
+def _looked_up(traceback):
+    """Return what a `__getattr__` that raised was asked for, and by whom; its own exception need not say."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or traceback.tb_frame.f_code.co_name != "__getattr__":
+        return {}
+    frame = traceback.tb_frame
+    code, values = frame.f_code, frame.f_locals
+    given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
+    if len(given) not in (1, 2) or type(given[-1]) is not str:
+        return {}
+    owner = sys.modules.get(frame.f_globals.get("__name__")) if len(given) == 1 else given[0]
+    return dict(_owner(owner), name=given[-1]) if owner is not None else {"name": given[-1]}
 
 
 def _plain(value):

@@ -81,7 +81,12 @@ MULTIPLY = task(
     [["np.array(['a', 'b'])", "8"], ["np.array(['c', 'b', 'a'])", "3"]],
     context=NP,
 )
+TRAPEZOID = task(
+    "numpy", "trapezoid", "numpy.trapezoid", "def solve(y, dx):", "return float(np.trapezoid(y, dx=dx))",
+    [["np.array([1., 2., 4.])", "0.5"], ["np.array([0., 3.])", "2.0"]], context=NP,
+)  # fmt: skip
 NUMPY = [
+    (TRAPEZOID, "WrongImport", "a module that moved, refused by the library's own __getattr__", "def solve(y, dx):\n    return float(np.lib.function_base.trapezoid(y, dx=dx))"),
     (MULTIPLY, "WrongAPISelection", "a wrapper of the library that is imported late, under another name", "from numpy.core.defchararray import multiply\n\ndef solve(a, i):\n    return multiply(a, i)"),
     (ALONG, "WrongParam", "function and array exchanged", "def solve(x):\n    return np.apply_along_axis(x, 1, lambda r: r.max() - r.min()).tolist()"),
     (UNSTACK, "pass", "negative axis of the same meaning is refused as a required value, so positive", "def solve(x):\n    return [a.tolist() for a in np.unstack(x, axis=1)]"),
@@ -233,7 +238,13 @@ VALIDATE = task(
     [["{'x': '3'}"], ["{'x': 1, 'y': 'q'}"]],
     context="from pydantic import BaseModel\n",
 )
+FIELD_VALIDATOR = task(
+    "pydantic", "field_validator", "pydantic.field_validator", "def solve(x):",
+    "class M(BaseModel):\n        a: int\n        @field_validator('a')\n        @classmethod\n        def twice(cls, v):\n            return v * 2\n    return M(a=x).a",
+    [["2"], ["'3'"]], context="from pydantic import BaseModel, field_validator\n",
+)  # fmt: skip
 PYDANTIC = [
+    (FIELD_VALIDATOR, "WrongParam", "a decorator without its arguments", "def solve(x):\n    class M(BaseModel):\n        a: int\n        @field_validator\n        def twice(cls, v):\n            return v * 2\n    return M(a=x).a"),
     (ADAPTER, "pass", "variable", "def solve(data):\n    t = TypeAdapter(list[int])\n    return t.validate_python(data)"),
     (ADAPTER, "WrongShapeDtype", "data of another schema", "def solve(data):\n    return TypeAdapter(list[int]).validate_python({'a': data})"),
     (ADAPTER, "WrongParam", "no such keyword", "def solve(data):\n    return TypeAdapter(list[int]).validate_python(data, lax=True)"),
@@ -254,7 +265,13 @@ SELECT = task(
     [["['a', 'b']"], ["['x']"]],
     context="from sqlalchemy import select, table, column\n",
 )
+CASE = task(
+    "sqlalchemy", "case", "sqlalchemy.case", "def solve(n):",
+    "c = sa.column(n)\n    return str(sa.select(sa.case((c > 5, 'hi'), else_='lo')))", [["'a'"], ["'b'"]],
+    context="import sqlalchemy as sa\n",
+)  # fmt: skip
 SQLALCHEMY = [
+    (CASE, "WrongShapeDtype", "a list of pairs for pairs", "def solve(n):\n    c = sa.column(n)\n    return str(sa.select(sa.case([(c > 5, 'hi')], else_='lo')))"),
     (SELECT, "pass", "reference", SELECT.reference_solution),
     (SELECT, "WrongParam", "keyword of an old release", "def solve(names):\n    t = table('t', *[column(n) for n in names])\n    return str(select(columns=[t.c[names[0]]]))"),
     (SELECT, "WrongShapeDtype", "a list, as in an old release", "def solve(names):\n    t = table('t', *[column(n) for n in names])\n    return str(select([t.c[n] for n in names]))"),
