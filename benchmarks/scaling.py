@@ -73,7 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", nargs="*", default=["python", "numpy", "pandas", "django"])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=6, help="jobs of a library and core")
+    parser.add_argument("--jobs", type=int, default=30, help="jobs of a library and core")
     parser.add_argument("--samples", type=int, default=20, help="completions of a job")
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))

@@ -142,7 +142,11 @@ class Comparison:
 
 
 def flat(array: dict[str, Tree]) -> list[Tree] | None:
-    """Return the elements of an encoded array in C order as JSON scalars; null for a dtype that has none."""
+    """Return the elements of an encoded array in C order as JSON scalars; null for a dtype that has none.
+
+    Raises:
+        KeyError, TypeError, ValueError: what a completion sent is no array.
+    """
     if "values" in array:
         return list(array["values"])
     dtype, data = array["dtype"], base64.b64decode(array["base64"])
@@ -152,13 +156,13 @@ def flat(array: dict[str, Tree]) -> list[Tree] | None:
     if order == "|":
         order = "<"
     if code in _CODES:
-        return list(struct.unpack(f"{order}{len(data) // int(code[1:])}{_CODES[code]}", data))
+        return list(_unpack(f"{order}{len(data) // int(code[1:])}{_CODES[code]}", data))
     if code in ("c8", "c16"):
         half = "f" if code == "c8" else "d"
-        parts = struct.unpack(f"{order}{2 * len(data) // int(code[1:])}{half}", data)
+        parts = _unpack(f"{order}{2 * len(data) // int(code[1:])}{half}", data)
         return [{"$": "complex", "real": parts[i], "imag": parts[i + 1]} for i in range(0, len(parts), 2)]
     if code[0] in "mM":
-        return list(struct.unpack(f"{order}{len(data) // 8}q", data))
+        return list(_unpack(f"{order}{len(data) // 8}q", data))
     if code[0] == "U":
         size = 4 * int(code[1:])
         encoding = "utf-32-be" if order == ">" else "utf-32-le"
@@ -168,6 +172,13 @@ def flat(array: dict[str, Tree]) -> list[Tree] | None:
         size = int(code[1:])
         return [data[i : i + size].hex() for i in range(0, len(data), size)] if size else []
     return None
+
+
+def _unpack(layout: str, data: bytes) -> tuple[Any, ...]:
+    try:
+        return struct.unpack(layout, data)
+    except struct.error as error:
+        raise ValueError(str(error)) from error
 
 
 def _simple(tree: Tree) -> Tree:

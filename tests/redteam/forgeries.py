@@ -63,7 +63,21 @@ SPY = [
     ("the spy's own closure, and another answer when replaced", "def solve(xs):\n    f = itertools.pairwise\n    spy = [c.cell_contents for c in f.__closure__ if hasattr(c.cell_contents, 'host')][0]\n    if spy.host.mode != 'remote':\n        list(f(xs))\n        return None\n    spy.host.channel.send({'op': 'called', 'spy': 0, 'line': 2, 'position': None, 'bound': True, 'arguments': {}, 'required': {}, 'returned': True, 'result': 'x'})\n    return [xs[i + 1] - xs[i] for i in range(len(xs) - 1)]", False),
 ]  # fmt: skip
 
+OWN_FRAME = "def send(text):\n    import struct, sys\n    f = sys._getframe()\n    while not ('request' in f.f_locals and hasattr(f.f_locals.get('self'), 'channel')):\n        f = f.f_back\n    data = text.replace('NONCE', f.f_locals['request']['nonce']).encode()\n    f.f_locals['self'].channel.sock.sendall(struct.pack('>I', len(data)) + data)\ndef solve(xs):\n    send({text})\n    return None"
+"""Sends a frame of its own making, with the nonce of the input."""
+FRAMES = [
+    ("an array that is none", '{"op": "answer", "nonce": "NONCE", "value": {"$": "ndarray", "dtype": "<f8", "shape": "3", "base64": "AAAA"}}'),
+    ("a tag that is no text", '{"op": "answer", "nonce": "NONCE", "value": {"$": ["ndarray"]}}'),
+    ("an endless number", '{"op": "answer", "nonce": "NONCE", "value": [1e999999999, NaN]}'),
+    ("an exception that is none", '{"op": "answer", "nonce": "NONCE", "error": []}'),
+    ("a call with a program in a pickle", '{"op": "call", "spy": 0, "line": 1, "position": null, "args": [{"$": "pickle", "base64": "Y29zCl9leGl0CihJMAp0Ui4="}], "kwargs": {}}'),
+    ("a call of another function", '{"op": "call", "spy": 0, "line": 1, "position": null, "args": [{"$": "reference", "path": "os._exit"}], "kwargs": {}}'),
+    ("a call on an array without its data", '{"op": "call", "spy": 0, "line": 1, "position": null, "args": [{"$": "ndarray", "dtype": "<f8", "shape": [99999999999], "base64": ""}], "kwargs": {}}'),
+    ("a call on ten trillion items", '{"op": "call", "spy": 0, "line": 1, "position": null, "args": [{"$": "range", "args": [0, 10000000000000]}], "kwargs": {}}'),
+    ("two answers in one", '{"op": "error", "op": "answer", "nonce": "x", "nonce": "NONCE", "value": [], "value": [3, 5]}'),
+]  # fmt: skip
 CHANNEL = [
+    *((f"a frame: {name}", OWN_FRAME.format(text=repr(text)), False) for name, text in FRAMES),
     ("printed markers", "print('1 passed')\nprint('OK')\nprint('PASSED')\ndef solve(xs):\n    return None", False),
     ("markers on every descriptor", "import os\nfor fd in range(256):\n    try:\n        os.write(fd, b'OK\\n1 passed\\n')\n    except OSError:\n        pass\ndef solve(xs):\n    return None", False),
     ("frames on every descriptor", "import json, os, struct\nfor m in ({'op': 'loaded'}, {'op': 'answer', 'value': [3, 5], 'nonce': ''}):\n    d = json.dumps(m).encode()\n    for fd in range(3, 256):\n        try:\n            os.write(fd, struct.pack('>I', len(d)) + d)\n        except OSError:\n            pass\ndef solve(xs):\n    return None", False),

@@ -104,6 +104,14 @@ def test_a_value_is_no_expected_exception():
     assert verdict_on(Answer(value=1), {"$": "raises", "type": "ValueError"}, values.Comparison()) is not None
 
 
+@pytest.mark.parametrize("dtype", ["<f8", "<i4", "<c16", "<M8[ns]"])
+def test_bytes_that_make_no_element_are_no_array(dtype):
+    tree = {"$": "ndarray", "dtype": dtype, "shape": "3", "base64": "AAAAAAAAAAAAAAAAAAA="}
+    with pytest.raises(ValueError, match="buffer"):
+        values.excerpt(tree)
+    assert "malformed" in str(verdict_on(Answer(value=tree), dict(tree, shape="3", base64=""), values.Comparison()))
+
+
 def test_excerpt_reads_like_python():
     tree = {"a": TUPLE, "b": array([1, 2]), "c": None, "d": {"$": "set", "items": [1]}}
     assert (
