@@ -248,8 +248,10 @@ def call_at(tree: ast.Module, position: tuple[int, int, int, int] | None, line: 
 
 def decorates(tree: ast.Module, line: int | None) -> bool:
     """Whether a line holds a decorator without brackets."""
-    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    found = [item for node in ast.walk(tree) if isinstance(node, definitions) for item in node.decorator_list]
+    found: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found += node.decorator_list
     return any(item.lineno == line and not isinstance(item, ast.Call) for item in found)
 
 
