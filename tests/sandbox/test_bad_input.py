@@ -55,6 +55,12 @@ def test_completions_of_any_bytes(tmp_path):
     assert all(row.label for row in rows if row.outcome == "fail")
 
 
+def test_an_exception_is_described_whatever_its_module_calls_itself(tmp_path):
+    text = "__name__ = []\ndef __getattr__(name):\n    raise AttributeError()\ndef solve(xs):\n    return __getattr__('x')\n"
+    _, rows = run(tmp_path, {PAIRWISE.task_id: [text]})
+    assert rows[0].evidence["inputs"][0]["error"]["type"] == "builtins.AttributeError"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

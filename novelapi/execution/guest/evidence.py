@@ -130,7 +130,7 @@ def _looked_up(traceback):
     given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
     if len(given) not in (1, 2) or type(given[-1]) is not str:
         return {}
-    owner = sys.modules.get(frame.f_globals.get("__name__")) if len(given) == 1 else given[0]
+    owner = sys.modules.get(_plain(frame.f_globals.get("__name__"))) if len(given) == 1 else given[0]
     return dict(_owner(owner), name=given[-1]) if owner is not None else {"name": given[-1]}
 
 

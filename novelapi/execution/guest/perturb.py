@@ -1,8 +1,8 @@
 """Replaces a result by one of the same structure: proof that an answer flows from it. Runs in the trusted server.
 
-Kinds: `values` changes every number, text and flag, each by another amount, so that no difference, quotient or rank
-within the result stays what it was; `shape` leaves one element out; `order` reverses sequences. A fourth kind needs no
-change: `earlier` gives the result of the call before (see the server), valid whatever its class demands.
+Kinds: `values` changes every number, text and flag, the first eleven numbers and texts each by another amount, so that
+their differences and quotients change, too; `shape` leaves one element out; `order` reverses sequences. A fourth kind
+needs no change: `earlier` gives the result of a call before (see the server), valid whatever its class demands.
 """
 
 import collections
@@ -15,7 +15,7 @@ import pickle
 import sys
 
 KINDS = ("values", "shape", "order")
-FARTHEST = 10
+FARTHEST = 10  # place from which on all values change by the same amount: small types hold no larger one
 
 
 class Same(Exception):
